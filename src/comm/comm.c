@@ -178,20 +178,23 @@ Status comm_barrier(Comm *comm)
     return leave(ST_OK);
 }
 
-Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DType dtype)
-{
-    enter(COMM_COLLECTIVE);
-    if (!comm->shares) return leave(messages_all_reduce(&comm->messages, in, out, count, dtype));
-    shared_window_all_reduce(&comm->window, in, out, count, dtype);
-    return leave(ST_OK);
-}
-
-Status comm_reduce_scatter(Comm *comm, const void *in, void *out, int64_t count, DType dtype)
+Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DType dtype,
+                       float scale)
 {
     enter(COMM_COLLECTIVE);
     if (!comm->shares)
-        return leave(messages_reduce_scatter(&comm->messages, in, out, count, dtype));
-    shared_window_reduce_scatter(&comm->window, in, out, count, dtype);
+        return leave(messages_all_reduce(&comm->messages, in, out, count, dtype, scale));
+    shared_window_all_reduce(&comm->window, in, out, count, dtype, scale);
+    return leave(ST_OK);
+}
+
+Status comm_reduce_scatter(Comm *comm, const void *in, void *out, int64_t count, DType dtype,
+                           float scale)
+{
+    enter(COMM_COLLECTIVE);
+    if (!comm->shares)
+        return leave(messages_reduce_scatter(&comm->messages, in, out, count, dtype, scale));
+    shared_window_reduce_scatter(&comm->window, in, out, count, dtype, scale);
     return leave(ST_OK);
 }
 
@@ -248,11 +251,11 @@ Status comm_collective(Comm *comm, Collective op, bool plain, void *data, int64_
     if (plain) return plain_collective(comm, op, data, count, (int)size);
     switch (op) {
     case COLLECTIVE_ALL_REDUCE:
-        return comm_all_reduce(comm, data, data, count, dtype);
+        return comm_all_reduce(comm, data, data, count, dtype, 1);
     case COLLECTIVE_ALL_GATHER:
         return comm_all_gather(comm, own, data, count, dtype);
     case COLLECTIVE_REDUCE_SCATTER:
-        return comm_reduce_scatter(comm, data, own, count, dtype);
+        return comm_reduce_scatter(comm, data, own, count, dtype, 1);
     case COLLECTIVE_BROADCAST:
         return comm_broadcast(comm, data, (size_t)count * size, 0);
     case COLLECTIVE_COUNT:

@@ -34,9 +34,12 @@ typedef enum CommActivity { COMM_OUTSIDE, COMM_STARTS, COMM_COLLECTIVE } CommAct
 void comm_tell_activity(_Atomic int *activity);
 
 Status comm_barrier(Comm *comm);
-/* The shard of a rank: comm/shard.h. fp32 and bf16; a sum is rounded once. */
-Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DType dtype);
-Status comm_reduce_scatter(Comm *comm, const void *in, void *out, int64_t count, DType dtype);
+/* The shard of a rank: comm/shard.h. fp32, bf16 and fp16; a sum is multiplied by `scale` (1 over the
+ * number of ranks makes it a mean) and rounded once. */
+Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DType dtype,
+                       float scale);
+Status comm_reduce_scatter(Comm *comm, const void *in, void *out, int64_t count, DType dtype,
+                           float scale);
 Status comm_all_gather(Comm *comm, const void *in, void *out, int64_t count, DType dtype);
 Status comm_broadcast(Comm *comm, void *data, size_t bytes, int root);
 /* Each x[i] becomes the largest of all ranks. */

@@ -50,7 +50,7 @@ static MpiLayout layout(const Messages *m, Side side)
 }
 
 static Status sum_chunk(Messages *m, const ShardedArray *a, const char *in, char *own_out,
-                        DType dtype, int64_t k)
+                        DType dtype, float scale, int64_t k)
 {
     const ShardPiece own = shard_piece(a, m->rank, k);
     const void **x = malloc((size_t)m->ranks * sizeof *x);
@@ -63,7 +63,7 @@ static Status sum_chunk(Messages *m, const ShardedArray *a, const char *in, char
         if (p.bytes > 0) memcpy(m->sent + (size_t)r * m->segment, in + p.at, p.bytes);
     }
     const int code = m->engine->all_to_all(m->sent, layout(m, SENT), m->gotten, layout(m, GOTTEN));
-    if (code == 0) rank_sum(own_out + own.in_shard, NULL, x, m->ranks, own.count, dtype);
+    if (code == 0) rank_sum(own_out + own.in_shard, NULL, x, m->ranks, own.count, dtype, scale);
     free(x);
     return messages_check(m->engine, code, "all-to-all");
 }
@@ -91,10 +91,12 @@ static ShardedArray array_of(const Messages *m, int64_t count, DType dtype)
     return (ShardedArray){count, plan_dtype_size(dtype), m->segment, m->ranks};
 }
 
-Status messages_reduce_scatter(Messages *m, const void *in, void *out, int64_t count, DType dtype)
+Status messages_reduce_scatter(Messages *m, const void *in, void *out, int64_t count, DType dtype,
+                               float scale)
 {
     const ShardedArray array = array_of(m, count, dtype);
-    for (int64_t k = 0; k < shard_chunks(&array); k++) TRY(sum_chunk(m, &array, in, out, dtype, k));
+    for (int64_t k = 0; k < shard_chunks(&array); k++)
+        TRY(sum_chunk(m, &array, in, out, dtype, scale, k));
     return ST_OK;
 }
 
@@ -105,11 +107,12 @@ Status messages_all_gather(Messages *m, const void *in, void *out, int64_t count
     return ST_OK;
 }
 
-Status messages_all_reduce(Messages *m, const void *in, void *out, int64_t count, DType dtype)
+Status messages_all_reduce(Messages *m, const void *in, void *out, int64_t count, DType dtype,
+                           float scale)
 {
     const ShardedArray array = array_of(m, count, dtype);
     char *own = (char *)out + shard_piece(&array, m->rank, 0).at;
-    TRY(messages_reduce_scatter(m, in, own, count, dtype));
+    TRY(messages_reduce_scatter(m, in, own, count, dtype, scale));
     return messages_all_gather(m, own, out, count, dtype);
 }
 

@@ -20,8 +20,10 @@ Status messages_init(Messages *m);
 void messages_free(Messages *m);
 
 /* As those of shared_window.h. */
-Status messages_all_reduce(Messages *m, const void *in, void *out, int64_t count, DType dtype);
-Status messages_reduce_scatter(Messages *m, const void *in, void *out, int64_t count, DType dtype);
+Status messages_all_reduce(Messages *m, const void *in, void *out, int64_t count, DType dtype,
+                           float scale);
+Status messages_reduce_scatter(Messages *m, const void *in, void *out, int64_t count, DType dtype,
+                               float scale);
 Status messages_all_gather(Messages *m, const void *in, void *out, int64_t count, DType dtype);
 Status messages_broadcast(Messages *m, void *data, size_t bytes, int root);
 

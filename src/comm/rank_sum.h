@@ -4,6 +4,7 @@
 
 #include "plan/plan.h"
 
-/* to[i] = x[0][i] + x[1][i] + ... over `ranks` arrays of n elements, and the same to `also`
- * unless it is NULL. `to` may be one of the arrays; otherwise nothing overlaps. fp32 and bf16. */
-void rank_sum(void *to, void *also, const void *const *x, int ranks, int64_t n, DType dtype);
+/* to[i] = scale (x[0][i] + x[1][i] + ...) over `ranks` arrays of n elements, and the same to `also`
+ * unless it is NULL. `to` may be one of the arrays; otherwise nothing overlaps. fp32, bf16, fp16. */
+void rank_sum(void *to, void *also, const void *const *x, int ranks, int64_t n, DType dtype,
+              float scale);

@@ -72,6 +72,7 @@ void shared_window_barrier(SharedWindow *w)
 typedef struct Transfer {
     ShardedArray array;
     DType dtype;
+    float scale;        /* of the sum */
     const char *all_in; /* to be summed; NULL: nothing is */
     const char *own_in; /* where nothing is summed: this rank's shard */
     char *own_out;      /* gets this rank's shard of the result */
@@ -106,7 +107,7 @@ static void make_own(const SharedWindow *w, const Transfer *t, int64_t k)
     }
     for (int r = 0; r < w->ranks; r++)
         x[r] = r == w->rank ? t->all_in + p.at : segment_at(w, r, chunk, w->rank);
-    rank_sum(t->own_out + p.in_shard, result, x, w->ranks, p.count, t->dtype);
+    rank_sum(t->own_out + p.in_shard, result, x, w->ranks, p.count, t->dtype, t->scale);
 }
 
 static void collect(const SharedWindow *w, const Transfer *t, int64_t k)
@@ -146,21 +147,24 @@ static char *own_shard(const SharedWindow *w, void *data, int64_t count, DType d
 }
 
 void shared_window_all_reduce(SharedWindow *w, const void *in, void *out, int64_t count,
-                              DType dtype)
+                              DType dtype, float scale)
 {
     transfer(w, &(Transfer){.array = array_of(w, count, dtype),
                             .dtype = dtype,
+                            .scale = scale,
                             .all_in = in,
                             .own_out = own_shard(w, out, count, dtype),
                             .all_out = out});
 }
 
 void shared_window_reduce_scatter(SharedWindow *w, const void *in, void *out, int64_t count,
-                                  DType dtype)
+                                  DType dtype, float scale)
 {
-    transfer(w,
-             &(Transfer){
-                 .array = array_of(w, count, dtype), .dtype = dtype, .all_in = in, .own_out = out});
+    transfer(w, &(Transfer){.array = array_of(w, count, dtype),
+                            .dtype = dtype,
+                            .scale = scale,
+                            .all_in = in,
+                            .own_out = out});
 }
 
 void shared_window_all_gather(SharedWindow *w, const void *in, void *out, int64_t count,

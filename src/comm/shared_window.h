@@ -31,10 +31,10 @@ void shared_window_init(SharedWindow *w);
 void shared_window_barrier(SharedWindow *w);
 /* out = the sum of all ranks' `in`; `out` may be `in`. */
 void shared_window_all_reduce(SharedWindow *w, const void *in, void *out, int64_t count,
-                              DType dtype);
+                              DType dtype, float scale);
 /* out = this rank's shard (comm/shard.h) of that sum; `out` may be the shard of `in`. */
 void shared_window_reduce_scatter(SharedWindow *w, const void *in, void *out, int64_t count,
-                                  DType dtype);
+                                  DType dtype, float scale);
 /* out = the shards `in` of all ranks; `in` may be the shard of `out`. */
 void shared_window_all_gather(SharedWindow *w, const void *in, void *out, int64_t count,
                               DType dtype);

@@ -68,11 +68,11 @@ static Status try_array(Comm *comm, int64_t count, DType dtype)
     const Shard all = {0, count}, own = shard_of(count, comm_ranks(comm), comm_rank(comm));
     fill(comm_rank(comm), count, dtype);
     memset(out, 0x7f, LONGEST * sizeof *out);
-    TRY(comm_reduce_scatter(comm, in, shard_out, count, dtype));
+    TRY(comm_reduce_scatter(comm, in, shard_out, count, dtype, 1));
     TRY(expect_sums(comm, shard_out, own, dtype));
     TRY(comm_all_gather(comm, shard_out, out, count, dtype));
     TRY(expect_sums(comm, out, all, dtype));
-    TRY(comm_all_reduce(comm, in, in, count, dtype));
+    TRY(comm_all_reduce(comm, in, in, count, dtype, 1));
     if (memcmp(in, out, bytes) != 0)
         return FAIL(ST_FAILED, "all_reduce is not reduce_scatter and all_gather");
     add_to_hash(in, bytes);

@@ -115,17 +115,17 @@ static void try_array(Rank *rank, int64_t count, DType dtype)
     const Shard own = shard_of(count, w->ranks, w->rank);
     fill(w->rank, in, count, dtype);
     memset(out, 0x55, sizeof out);
-    shared_window_reduce_scatter(w, in, shards, count, dtype);
+    shared_window_reduce_scatter(w, in, shards, count, dtype, 1);
     expect_sums(rank, shards, own.first, own.count, dtype);
     shared_window_all_gather(w, shards, out, count, dtype);
     expect_sums(rank, out, 0, count, dtype);
-    shared_window_all_reduce(w, in, in, count, dtype); /* in place */
+    shared_window_all_reduce(w, in, in, count, dtype, 1); /* in place */
     rank->wrong += memcmp(in, out, bytes) != 0;
     memset(out, w->rank, sizeof out);
     shared_window_broadcast(w, out, bytes, w->ranks - 1);
     for (size_t i = 0; i < bytes; i++) rank->wrong += ((char *)out)[i] != w->ranks - 1;
     fill(w->rank, in, count, dtype);
-    shared_window_all_reduce(w, in, out, count, dtype);
+    shared_window_all_reduce(w, in, out, count, dtype, 1);
     expect_sums(rank, out, 0, count, dtype);
 }
 
