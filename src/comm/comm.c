@@ -55,6 +55,8 @@ static Status leave(Status status)
 
 /* ---- begin and end ---- */
 
+static const MpiEngine *begun; /* MPI is, and not ended */
+
 static void add_bf16(void *sum, const void *x, int n)
 {
     float wide[ROWS_CHUNK];
@@ -105,6 +107,7 @@ static Status begin(Comm *comm)
     TRY(comm_library(&comm->engine));
     comm->engine->library_version(comm->version);
     TRY(messages_check(comm->engine, comm->engine->init(add_bf16, &comm->place), "cannot begin"));
+    begun = comm->engine;
     comm->processors = rank_cores_bind(comm->place.local_rank, comm->place.local_ranks);
     comm->shares = may_share(&comm->place);
     comm->counts = malloc(2 * (size_t)comm->place.ranks * sizeof *comm->counts);
@@ -134,12 +137,17 @@ void comm_close(Comm *comm)
 {
     if (!comm) return;
     enter(COMM_COLLECTIVE);
-    if (comm->shares) (void)comm->engine->window_close();
-    (void)comm->engine->finalize();
+    (void)(comm->shares ? comm->engine->window_close() : comm->engine->barrier());
     enter(COMM_OUTSIDE);
     messages_free(&comm->messages);
     free(comm->counts);
     free(comm);
+}
+
+void comm_end(void)
+{
+    if (begun) (void)begun->finalize();
+    begun = NULL;
 }
 
 int comm_rank(const Comm *comm)

@@ -17,7 +17,12 @@ typedef struct Comm Comm;
  * (comm/rank_cores.h); where there are too few of them, whoever waits leaves its processor to
  * others. The caller closes it. */
 Status comm_open(Comm **out);
-void comm_close(Comm *comm); /* NULL: nothing */
+/* Waits until all ranks are through with it. NULL: nothing. */
+void comm_close(Comm *comm);
+/* Ends MPI, when all ranks have closed: the very last, after a process has told what it found
+ * out, because it may not come back. Open MPI 4 unloads parts whose code its own thread may still
+ * run: it dies or hangs about once in a thousand times (its issue 10117). */
+void comm_end(void);
 
 int comm_rank(const Comm *comm);
 int comm_ranks(const Comm *comm);

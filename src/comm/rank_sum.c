@@ -29,7 +29,7 @@ CPU_CLONES static void add_last_twice(float *to, float *also, const float *a, co
     }
 }
 
-CPU_CLONES static void multiply(float *x, int64_t n, float scale)
+CPU_CLONES static void scale_sum(float *x, int64_t n, float scale)
 {
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) x[i] *= scale;
@@ -59,7 +59,7 @@ static void sum_narrow(uint16_t *to, uint16_t *also, const void *const *x, int r
     rows_cpu_load(buffer, rows_cpu_at(x[0], dtype, at), dtype, n);
     for (int r = 1; r < ranks; r++)
         rows_cpu_add_row(buffer, rows_cpu_at(x[r], dtype, at), dtype, n);
-    if (scale != 1) multiply(buffer, n, scale);
+    if (scale != 1) scale_sum(buffer, n, scale);
     rows_cpu_store(to + at, buffer, dtype, n);
     if (also) memcpy(also + at, to + at, (size_t)n * sizeof *to);
 }

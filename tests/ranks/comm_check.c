@@ -1,5 +1,5 @@
-/* Every collective over many sizes, to the bit, in ranks that mpirun starts: rank_bits.sh. Rank
- * 0 prints a hash of all results. */
+/* Every collective over many sizes, to the bit, in ranks that mpirun starts: rank_bits.sh. Rank N
+ * writes a hash of all results to the file PREFIX.N. */
 #include "base/float16.h"
 #include "base/rng.h"
 #include "comm/comm.h"
@@ -95,23 +95,35 @@ static Status run(Comm *comm)
     return ST_OK;
 }
 
-int main(void)
+static Status write_hash(const char *prefix, const Comm *comm)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s.%d", prefix, comm_rank(comm));
+    FILE *file = fopen(path, "we");
+    if (!file) return FAIL(ST_FAILED, "cannot write %s", path);
+    fprintf(file, "%d ranks: %016" PRIx64 "\n", comm_ranks(comm), hash);
+    return fclose(file) == 0 ? ST_OK : FAIL(ST_FAILED, "cannot write %s", path);
+}
+
+int main(int argc, char **argv)
 {
     Comm *comm = NULL;
+    if (argc != 2) return 2;
     in = malloc(LONGEST * sizeof *in);
     out = malloc(LONGEST * sizeof *out);
     shard_out = malloc(LONGEST * sizeof *shard_out);
     if (!in || !out || !shard_out) return 1;
     Status status = comm_open(&comm);
     if (status == ST_OK) status = run(comm);
+    if (status == ST_OK) status = write_hash(argv[1], comm);
     if (status != ST_OK) {
         fprintf(stderr, "%s\n", status_message());
         return 1;
     }
-    if (comm_rank(comm) == 0) printf("%d ranks: %016" PRIx64 "\n", comm_ranks(comm), hash);
     comm_close(comm);
     free(in);
     free(out);
     free(shard_out);
+    comm_end();
     return 0;
 }

@@ -104,10 +104,12 @@ typedef struct Ranks {
     const Config *config;
     CellLink *link;
     Text words;
-    RankReport *reports;
+    RankReport *reports; /* of ranks that did not end well */
     int n;
     double reported_at; /* the first of them */
-    Text end;           /* rank 0's last message, until the launcher is through */
+    int well;           /* number of ranks that are through, and all is well */
+    double well_at;     /* the last of them */
+    Text end;           /* rank 0's last message, until all are through */
 } Ranks;
 
 static void ranks_free(Ranks *ranks)
@@ -157,6 +159,11 @@ static void on_message(void *self, const char *line, size_t length)
 
 static void take_report(Ranks *ranks, const RankReport *report)
 {
+    if (report->status == RECORD_OK) {
+        ranks->well++;
+        ranks->well_at = clock_seconds();
+        return;
+    }
     if (ranks->n == ranks->config->ranks) return;
     if (ranks->n == 0) ranks->reported_at = clock_seconds();
     ranks->reports[ranks->n++] = *report;
@@ -170,15 +177,22 @@ static void on_printed(void *self, const char *line)
         take_report(ranks, &report);
         return;
     }
-    if (ranks->n > 0) return; /* the launcher tells of it, too */
+    if (ranks->n > 0 || ranks->well > 0) return; /* the launcher tells of it, too; or MPI ends */
     log_line(line);
+}
+
+/* The cell is done, however MPI and the launcher end. */
+static bool is_complete(const Ranks *ranks)
+{
+    return ranks->well >= ranks->config->ranks && ranks->end.n > 0;
 }
 
 /* The ranks do not fail in the same moment, and late ones did not begin in the same. */
 static bool is_over(void *self)
 {
-    static const double for_failures = 0.1, for_late = 1; /* seconds */
+    static const double for_failures = 0.1, for_late = 1, for_end = 2; /* seconds */
     const Ranks *ranks = self;
+    if (is_complete(ranks)) return clock_seconds() - ranks->well_at > for_end;
     if (ranks->n == 0) return false;
     const double most = ranks->reports[0].status == RECORD_TIMEOUT ? for_late : for_failures;
     return ranks->n == ranks->config->ranks || clock_seconds() - ranks->reported_at > most;
@@ -189,14 +203,15 @@ static bool is_over(void *self)
 static Status tell_end(Ranks *ranks, const ChildResult *end)
 {
     char text[RANK_REPORT_TEXT];
+    const bool returned = end->end == CHILD_RETURNED && end->code == 0 && ranks->end.n > 0;
+    if (is_complete(ranks) || (ranks->n == 0 && returned)) {
+        if (child_write(ranks->link->fd, text_str(&ranks->end), ranks->end.n)) return ST_OK;
+        return FAIL(ST_FAILED, "the process that started this cell is gone");
+    }
     if (ranks->n > 0 || end->end == CHILD_TIMED_OUT) {
         const RecordStatus status = rank_report_judge(
             ranks->reports, ranks->n, (int)ranks->config->ranks, ranks->config->timeout, text);
         return cell_link_end(ranks->link, status, text);
-    }
-    if (end->end == CHILD_RETURNED && end->code == 0 && ranks->end.n > 0) {
-        if (child_write(ranks->link->fd, text_str(&ranks->end), ranks->end.n)) return ST_OK;
-        return FAIL(ST_FAILED, "the process that started this cell is gone");
     }
     const RecordStatus status =
         end->end == CHILD_RETURNED ? RECORD_FAILED : cell_link_status_of(end);

@@ -38,19 +38,23 @@ static int run_body(void *arg, int out)
     atomic_store(&watch->shown->pid, getpid());
     comm_tell_activity(&watch->shown->activity);
     cell_link_open(&link, out);
-    Status status = watch->cell(watch->config, &link);
-    if (status != ST_OK) status = cell_link_fail(&link, status);
+    const Status status = watch->cell(watch->config, &link);
+    if (status != ST_OK) (void)cell_link_fail(&link, status);
     cell_link_close(&link);
-    return status == ST_OK ? 0 : 1;
+    if (status != ST_OK) return 1; /* to end MPI would wait for the other ranks */
+    comm_end();
+    return 0;
 }
 
-/* In the parent: all that follows. An end that is not well goes into the report. */
+/* In the parent: all that follows. That all is well is told at once, for the rank has to end
+ * MPI yet. An end that is not well is reported when the process is gone. */
 static void take_end(Watch *watch, const json_t *message)
 {
     const char *text = record_text(message, "message");
     watch->report.status = record_status_find(record_text(message, "end"));
     watch->done = watch->report.status == RECORD_OK;
     snprintf(watch->report.text, sizeof watch->report.text, "%s", text ? text : "");
+    if (watch->done) rank_report_print(&watch->report);
 }
 
 static void on_message(void *self, const char *line, size_t length)
@@ -95,18 +99,20 @@ static bool is_over(void *self)
     Watch *watch = self;
     watch->abandoned = getppid() != watch->launcher;
     if (watch->abandoned) return true;
+    if (watch->done)
+        return false; /* the process that started the launcher waits no longer than it wants to */
     if (clock_seconds() - watch->started < watch->config->timeout) return false;
     watch->report.status = RECORD_TIMEOUT;
     watch->report.state = state_of(watch->shown);
     return true;
 }
 
-/* The process that started the launcher reads the report and ends all ranks. */
-static void report_and_wait(const Watch *watch)
+/* The process that started the launcher has the report and ends all ranks. Before that a launcher
+ * that sees one of them go would do so, and the others could not say how they ended. */
+static void wait_for_end(const Watch *watch)
 {
     static const double long_enough = 20; /* seconds */
     const double begun = clock_seconds();
-    rank_report_print(&watch->report);
     while (getppid() == watch->launcher && clock_seconds() - begun < long_enough) usleep(10000);
 }
 
@@ -115,14 +121,18 @@ static int judge(Watch *watch, const ChildResult *end)
 {
     RankReport *report = &watch->report;
     if (watch->abandoned) return 1;
-    if (watch->done && end->end == CHILD_RETURNED && end->code == 0) return 0;
+    if (watch->done) {
+        if (end->end != CHILD_RETURNED || end->code != 0) wait_for_end(watch);
+        return 0;
+    }
     if (end->end != CHILD_ENDED && !report->text[0]) {
         report->status = cell_link_status_of(end);
         if (report->status == RECORD_OK) report->status = RECORD_FAILED;
         snprintf(report->text, sizeof report->text, "%s",
                  end->text[0] ? end->text : "ended without a result");
     }
-    report_and_wait(watch);
+    rank_report_print(report);
+    wait_for_end(watch);
     return 1;
 }
 
@@ -148,6 +158,7 @@ int rank_process_run(const Config *config, Status (*cell)(const Config *config, 
     if (child_run(&task, &end) == ST_OK) return judge(&watch, &end);
     watch.report.status = RECORD_FAILED;
     snprintf(watch.report.text, sizeof watch.report.text, "%s", status_message());
-    report_and_wait(&watch);
+    rank_report_print(&watch.report);
+    wait_for_end(&watch);
     return 1;
 }

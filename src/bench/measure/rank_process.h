@@ -5,6 +5,5 @@
 
 #include "bench/measure/cell_link.h"
 
-/* Messages of rank 0 go to stdout. How a rank ended that fails, dies or is late is printed
- * as a RankReport. Returns the exit code. */
+/* Messages of rank 0 go to stdout. How a rank ended is printed as a RankReport. Returns the exit code. */
 int rank_process_run(const Config *config, Status (*cell)(const Config *config, CellLink *link));

@@ -25,8 +25,9 @@ void rank_report_print(const RankReport *report)
 bool rank_report_read(const char *line, RankReport *report)
 {
     CLEANUP(json_text_free) json_t *json = NULL;
-    if (strncmp(line, mark, strlen(mark)) != 0) return false;
-    json = json_loads(line + strlen(mark), 0, NULL);
+    const char *begin = strstr(line, mark); /* after what another rank did not end its line with */
+    if (!begin) return false;
+    json = json_loads(begin + strlen(mark), 0, NULL);
     const char *word = record_text(json, "end"), *text = record_text(json, "message");
     int64_t rank = -1, state = 0;
     if (!word || !text || !record_int(json, "rank", &rank) || !record_int(json, "state", &state))

@@ -1,5 +1,5 @@
-/* How a rank ended that did not end well: one line that the process watching it prints,
- * through the launcher, for the process that started the launcher. */
+/* How a rank ended: one line that the process watching it prints, through the launcher, for the
+ * process that started the launcher. RECORD_OK: it is through, and ends MPI. */
 #pragma once
 
 #include "bench/measure/child.h"

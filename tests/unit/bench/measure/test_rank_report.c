@@ -37,6 +37,20 @@ static void test_a_report_comes_through(void **state)
     assert_string_equal(back.text, report.text);
 }
 
+/* Another rank did not end its line. */
+static void test_a_report_in_the_middle_of_a_line(void **state)
+{
+    (void)state;
+    char line[2048] = "50 % done";
+    RankReport back;
+    const RankReport report = {2, RECORD_OK, RANK_GONE, ""};
+    const size_t before = strlen(line);
+    printed(&report, line + before, sizeof line - before);
+    assert_true(rank_report_read(line, &back));
+    assert_int_equal(back.rank, 2);
+    assert_int_equal(back.status, RECORD_OK);
+}
+
 static void test_other_lines_are_no_reports(void **state)
 {
     (void)state;
@@ -85,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_report_comes_through),
+        cmocka_unit_test(test_a_report_in_the_middle_of_a_line),
         cmocka_unit_test(test_other_lines_are_no_reports),
         cmocka_unit_test(test_who_it_was),
     };
