@@ -3,7 +3,7 @@
  * cli/cmd_NAME.c defines `const Command cmd_NAME`; cli/commands.def has one line for it. */
 #pragma once
 
-#include "bench/measure/cell_link.h"
+#include "bench/measure/rank_process.h"
 #include "config/option.h"
 #include "config/settings.h"
 #include "config/sweep.h"
@@ -22,7 +22,7 @@ typedef struct Command {
      * back. */
     Status (*run)(const Settings *settings, const Sweep *sweep, int *exit_code);
     /* What a rank of one of its cells runs (bench/measure/rank_launch.h); NULL: its cells have no ranks. */
-    Status (*rank_cell)(const Config *config, CellLink *link);
+    RankCell *rank_cell;
 } Command;
 
 #define COMMAND(name) extern const Command cmd_##name;

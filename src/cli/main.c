@@ -180,7 +180,7 @@ static int run_rank(int argc, char **argv)
         status = sweep_parse(&command->options, argc - 1, argv + 1, &settings, &sweep);
     if (status == ST_OK && sweep.n != 1) status = FAIL(ST_USAGE, "a rank has one cell");
     if (status != ST_OK) return failed(RANK_LAUNCH_WORD, status);
-    return rank_process_run(&sweep.configs[0], command->rank_cell);
+    return rank_process_run(&settings, &sweep.configs[0], command->rank_cell);
 }
 
 /* "roofstep help", "roofstep help bench", "roofstep help man". */

@@ -160,6 +160,14 @@ int comm_ranks(const Comm *comm)
     return comm->place.ranks;
 }
 
+Status comm_check_ranks(const Comm *comm, int64_t ranks)
+{
+    if (comm->place.ranks == ranks) return ST_OK;
+    return FAIL(ST_FAILED,
+                "the launcher started %d ranks instead of %d; --launcher may name another one",
+                comm->place.ranks, (int)ranks);
+}
+
 const char *comm_path(const Comm *comm)
 {
     return comm->shares ? "shared memory" : "messages";

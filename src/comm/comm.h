@@ -26,6 +26,8 @@ void comm_end(void);
 
 int comm_rank(const Comm *comm);
 int comm_ranks(const Comm *comm);
+/* ST_FAILED: the launcher started another number of ranks. */
+Status comm_check_ranks(const Comm *comm, int64_t ranks);
 /* "shared memory" or "messages": how the bytes go from rank to rank. */
 const char *comm_path(const Comm *comm);
 /* Of this rank; 0: it shares them with other ranks. */

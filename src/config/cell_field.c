@@ -17,7 +17,8 @@ bool cell_field_of(int id, Subject subject)
 
 bool cell_field_is_work(int id)
 {
-    return cell_field_table[id].part <= CELL_PART_PLAN;
+    const CellPart part = cell_field_table[id].part;
+    return part <= CELL_PART_PLAN || part == CELL_PART_RANKS;
 }
 
 int cell_field_find(const char *name)

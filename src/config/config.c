@@ -13,6 +13,7 @@ const char *const config_blases[] = {CONFIG_BLASES(WORD) NULL};
 const char *const config_masks[] = {CONFIG_MASKS(WORD) NULL};
 const char *const config_stats[] = {CONFIG_STATS(WORD) NULL};
 const char *const config_collectives[] = {CONFIG_COLLECTIVES(WORD) NULL};
+const char *const config_parallels[] = {CONFIG_PARALLELS(WORD) NULL};
 
 bool config_mode_saves(Mode mode)
 {
@@ -69,6 +70,7 @@ void config_defaults(Config *config)
         .heads = 1,
         .bytes = 1 << 20,
         .ranks = 1,
+
         .ctx = 128,
         .batch = 4,
         .accumulate = 1,

@@ -40,6 +40,10 @@
     X(COLLECTIVE_ALL_GATHER, "all_gather")         \
     X(COLLECTIVE_REDUCE_SCATTER, "reduce_scatter") \
     X(COLLECTIVE_BROADCAST, "broadcast")
+#define CONFIG_PARALLELS(X)            \
+    X(PARALLEL_DDP, "ddp")             \
+    X(PARALLEL_DDP_NAIVE, "ddp-naive") \
+    X(PARALLEL_DDP_FLAT, "ddp-flat")
 #define CONFIG_STATS(X)      \
     X(STAT_MEDIAN, "median") \
     X(STAT_MEAN, "mean")     \
@@ -55,6 +59,10 @@ typedef enum Blas { CONFIG_BLASES(CONFIG_CONSTANT) BLAS_COUNT } Blas;
 typedef enum Mask { CONFIG_MASKS(CONFIG_CONSTANT) MASK_COUNT } Mask;
 /* The statistic of the samples: tables show it, rates follow from it. */
 typedef enum Stat { CONFIG_STATS(CONFIG_CONSTANT) STAT_COUNT } Stat;
+
+/* How the ranks of a step share it, each with a batch of its own. All have the whole model; gradients are
+ * averaged: in buckets as soon as they are whole, one by one after the backward pass, or all at once. */
+typedef enum Parallel { CONFIG_PARALLELS(CONFIG_CONSTANT) PARALLEL_COUNT } Parallel;
 
 /* What all ranks do together. */
 typedef enum Collective { CONFIG_COLLECTIVES(CONFIG_CONSTANT) COLLECTIVE_COUNT } Collective;
@@ -88,7 +96,11 @@ typedef struct Config {
     /* of a collective alone */
     Collective op;
     int64_t bytes; /* of the whole array */
-    int64_t ranks;
+    /* of models and collectives */
+    int64_t ranks; /* processes that work together; of a model each has a batch of its own */
+    /* of models */
+    Parallel parallel;
+    int64_t bucket; /* bytes of gradients that travel together; 0: 25 MB, as in PyTorch */
     /* of models and attention */
     int64_t ctx, batch;
     int64_t accumulate; /* micro-batches of `batch` sequences before the optimizer */
@@ -163,3 +175,4 @@ extern const char *const config_blases[];
 extern const char *const config_masks[];
 extern const char *const config_stats[];
 extern const char *const config_collectives[];
+extern const char *const config_parallels[];

@@ -9,10 +9,11 @@
 #include <string.h>
 
 /* What decides the dimensions describes the model; all else how it is run. */
-#define GROUP_DIMS OPTION_GROUP_MODEL
-#define GROUP_PLAN OPTION_GROUP_RUN
-#define GROUP_STEP OPTION_GROUP_RUN
-#define GROUP_RUN  OPTION_GROUP_RUN
+#define GROUP_DIMS  OPTION_GROUP_MODEL
+#define GROUP_PLAN  OPTION_GROUP_RUN
+#define GROUP_STEP  OPTION_GROUP_RUN
+#define GROUP_RUN   OPTION_GROUP_RUN
+#define GROUP_RANKS OPTION_GROUP_RUN
 
 const Option option_table[OPTION_COUNT] = {
 #define CELL(id, option, kind, member, words, least, most, value, help, name, label, subject, \
@@ -37,7 +38,8 @@ _Static_assert(OPTION_VOCAB < 32, "a bit of ModelSpec.changed for every dimensio
 _Static_assert(sizeof(Mode) == sizeof(int) && sizeof(Precision) == sizeof(int) &&
                    sizeof(Attention) == sizeof(int) && sizeof(Exec) == sizeof(int) &&
                    sizeof(Blas) == sizeof(int) && sizeof(Mask) == sizeof(int) &&
-                   sizeof(Stat) == sizeof(int) && sizeof(Collective) == sizeof(int),
+                   sizeof(Stat) == sizeof(int) && sizeof(Collective) == sizeof(int) &&
+                   sizeof(Parallel) == sizeof(int),
                "choices are stored as int");
 
 /* ---- sets ---- */
@@ -57,6 +59,9 @@ static bool is_in_set(OptionId set, int id)
         return decides(id, CELL_PART_PLAN, SUBJECT_MODEL);
     case OPTIONS_STEP:
         return decides(id, CELL_PART_STEP, SUBJECT_MODEL);
+    case OPTIONS_RANKS:
+        return (id < CELL_FIELD_COUNT && cell_field_table[id].part == CELL_PART_RANKS) ||
+               id == OPTION_LAUNCHER || id == OPTION_HOSTS;
     case OPTIONS_ATTENTION:
         return decides(id, CELL_PART_STEP, SUBJECT_ATTENTION);
     case OPTIONS_CUSTOM:

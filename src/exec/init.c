@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/i64.h"
 #include "base/rng.h"
+#include "comm/comm.h"
 #include "model/rope_frequency.h"
 #include "ops/element.h"
 #include "plan/step_state.h"
@@ -152,6 +153,16 @@ static Status upload_random(Session *s, const Model *model)
     return upload_attention(s, model, &host);
 }
 
+/* All ranks together have the tokens that one would have with their batches in one: of every
+ * micro-batch, the rows of rank 0, then those of rank 1. */
+static int64_t place_of_id(const Session *s, const Model *model, int64_t i)
+{
+    if (!s->comm) return i;
+    const int64_t each = model->config.batch * model->config.ctx; /* of a micro-batch */
+    const int64_t ranks = comm_ranks(s->comm), rank = comm_rank(s->comm);
+    return (i / each * ranks + rank) * each + i % each;
+}
+
 static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t stream)
 {
     if (tensor == PLAN_NONE) return ST_OK;
@@ -159,8 +170,8 @@ static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t st
     CLEANUP(array_free) int32_t *ids = malloc((size_t)n * sizeof *ids);
     if (!ids) return NO_MEMORY("for %lld tokens", (long long)n);
     for (int64_t i = 0; i < n; i++) {
-        ids[i] = (int32_t)rng_below((uint64_t)model->config.seed, stream, (uint64_t)i,
-                                    model->config.model.vocab);
+        ids[i] = (int32_t)rng_below((uint64_t)model->config.seed, stream,
+                                    (uint64_t)place_of_id(s, model, i), model->config.model.vocab);
     }
     return session_upload(s, tensor, ids);
 }

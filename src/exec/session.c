@@ -38,7 +38,8 @@ static OpCall node_call(const Session *s, int node)
                     .workspace =
                         s->arena ? (char *)s->arena + s->binding->mem.workspace[node] : NULL,
                     .threads = s->binding->threads,
-                    .state = &s->state[node]};
+                    .state = &s->state[node],
+                    .comm = s->comm};
 }
 
 static Status prepare_nodes(Session *s)
@@ -116,6 +117,20 @@ Status session_observe(Session *s, Observer observer)
     return ST_OK;
 }
 
+static bool is_communication(const Session *s, int node)
+{
+    return plan_op_category(s->plan->nodes[node].op) == CATEGORY_communication;
+}
+
+static Status communicate(Session *s, const OpImpl *impl, const OpCall *call)
+{
+    if (s->alone) return ST_OK;
+    s->comm_seconds -= clock_seconds();
+    const Status status = op_run(impl, call);
+    s->comm_seconds += clock_seconds();
+    return status;
+}
+
 static Status run_node(Session *s, int node)
 {
     const Binding *binding = s->binding;
@@ -125,7 +140,7 @@ static Status run_node(Session *s, int node)
     for (int o = 0; o < s->n_observers; o++) {
         if (s->observers[o].begin) TRY(s->observers[o].begin(s->observers[o].self, &event));
     }
-    TRY(op_run(impl, &call));
+    TRY(is_communication(s, node) ? communicate(s, impl, &call) : op_run(impl, &call));
     for (int o = s->n_observers; o-- > 0;) {
         if (s->observers[o].end) TRY(s->observers[o].end(s->observers[o].self, &event));
     }

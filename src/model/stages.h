@@ -66,6 +66,12 @@ void transform_recompute_gate(Builder *b);
  * step, in fp32. What the optimizer and others read are the sums. Follows transform_recompute(). */
 void transform_accumulate(Builder *b, Model *model);
 
+/* ---- transform_data_parallel.c ---- */
+
+/* Several ranks run the step, each on a batch of its own: gradients become their means over all ranks before
+ * the optimizer reads them. Follows transform_accumulate(): only the sums of all micro-batches travel. */
+void transform_data_parallel(Builder *b, Model *model);
+
 /* ---- transform_forward_grad.c ---- */
 
 /* A forward pass with gradients enabled: the backward pass is cut off, and what it would have read

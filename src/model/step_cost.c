@@ -11,13 +11,14 @@ void step_cost_add(PhaseCost *to, const PhaseCost *cost)
     to->matmul_flops += cost->matmul_flops;
     to->recomputed_flops += cost->recomputed_flops;
     to->bytes += cost->bytes;
+    to->wire += cost->wire;
 }
 
 PhaseCost step_cost_of_node(const Plan *plan, const Node *node)
 {
     const bool multiplies = plan_category_multiplies(plan_op_category(node->op));
     const OpCost op = op_cost(plan, node);
-    PhaseCost one = {.nodes = 1, .flops = op.flops, .bytes = op.bytes};
+    PhaseCost one = {.nodes = 1, .flops = op.flops, .bytes = op.bytes, .wire = op.wire};
     if (node->recomputed)
         one.recomputed_flops = op.flops;
     else if (multiplies)
@@ -28,6 +29,7 @@ PhaseCost step_cost_of_node(const Plan *plan, const Node *node)
     one.matmul_flops *= runs;
     one.recomputed_flops *= runs;
     one.bytes *= runs;
+    one.wire *= runs;
     return one;
 }
 

@@ -9,6 +9,7 @@ typedef struct PhaseCost {
     double matmul_flops; /* of matmuls and attention alone, nothing recomputed: what MFU counts */
     double recomputed_flops; /* of the forward nodes that backward computes again */
     double bytes;            /* each operand of each node read once, each result written once */
+    double wire;             /* that a rank sends to others */
 } PhaseCost;
 
 typedef struct StepCost {

@@ -2,11 +2,11 @@
  * block at hand (its attention, say) is done, after which its own memory is free: only those of one
  * block live at once. */
 #include "base/array.h"
+#include "model/gradient_order.h"
 #include "model/stages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct Work {
     Builder *b;
@@ -27,28 +27,6 @@ static void add_sum(const Work *w, const Node *node, const char *scope, int sum,
 }
 
 /* ---- gradients ---- */
-
-static int group_of_storage(const Model *model, int storage)
-{
-    for (int g = 0; g < model->n_groups; g++) {
-        if (model->groups[g].grad == storage) return g;
-    }
-    return PLAN_NONE;
-}
-
-static void find_last_writers(Work *w)
-{
-    const Plan *plan = w->b->plan;
-    for (int g = 0; g < w->model->n_groups; g++) w->last_writer[g] = PLAN_NONE;
-    for (int n = 0; n < w->n_old; n++) {
-        for (int i = 0; i < w->old[n].n_out; i++) {
-            const int id = plan_out_id(plan, &w->old[n], i);
-            if (id == PLAN_NONE || plan->tensors[id].kind != TK_GRAD) continue;
-            const int group = group_of_storage(w->model, plan_storage(plan, id));
-            if (group != PLAN_NONE) w->last_writer[group] = n;
-        }
-    }
-}
 
 static int sum_like(Builder *b, const Model *model, int grad)
 {
@@ -84,23 +62,6 @@ static void sum_gradients(const Work *w, int node)
     }
 }
 
-/* Of "layer.3/attn/qkv" the length of "layer.3/attn", of "lm_head" all. */
-static size_t part_length(const char *scope)
-{
-    const size_t layer = strncmp(scope, "layer.", 6) == 0 ? strcspn(scope, "/") + 1 : 0;
-    return layer + strcspn(scope + layer, "/");
-}
-
-/* A sum in between would cut the part's range in a profile in two. */
-static bool ends_part(const Work *w, int node)
-{
-    if (node + 1 == w->n_old) return true;
-    const Node *a = &w->old[node], *b = &w->old[node + 1];
-    const size_t length = part_length(a->scope);
-    return a->phase != b->phase || length != part_length(b->scope) ||
-           strncmp(a->scope, b->scope, length) != 0;
-}
-
 /* ---- the loss ---- */
 
 static bool makes(const Plan *plan, const Node *node, int tensor)
@@ -127,7 +88,9 @@ static void rebuild(Work *w)
     for (int n = 0; n < w->n_old && b->status == ST_OK; n++) {
         b->status = plan_append_node(b->plan, &w->old[n]);
         if (b->status == ST_OK && makes(b->plan, &w->old[n], loss)) sum_loss(w, &w->old[n]);
-        if (config_mode_has_backward(w->model->mode) && ends_part(w, n)) sum_gradients(w, n);
+        if (config_mode_has_backward(w->model->mode) &&
+            gradient_order_ends_part(w->old, w->n_old, n))
+            sum_gradients(w, n);
     }
 }
 
@@ -136,7 +99,7 @@ void transform_accumulate(Builder *b, Model *model)
     if (model->config.accumulate <= 1) return;
     CLEANUP(array_free) Node *old = b->plan->nodes;
     CLEANUP(array_free)
-    int *last_writer = malloc(((size_t)model->n_groups + 1) * sizeof *last_writer);
+    int *last_writer = gradient_order_last_writers(model, b->plan, old, b->plan->n_nodes);
     Work w = {b, model, old, b->plan->n_nodes, last_writer};
     b->plan->nodes = NULL;
     b->plan->n_nodes = 0;
@@ -145,6 +108,5 @@ void transform_accumulate(Builder *b, Model *model)
         b->status = NO_MEMORY("to plan gradient accumulation");
         return;
     }
-    find_last_writers(&w);
     rebuild(&w);
 }

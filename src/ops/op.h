@@ -17,6 +17,7 @@ extern "C" {
 typedef struct OpCost {
     double flops; /* 2mnk for a product */
     double bytes; /* each operand read once, each result written once */
+    double wire;  /* bytes that a rank sends to others */
 } OpCost;
 
 typedef struct OpCall {
@@ -27,6 +28,7 @@ typedef struct OpCall {
     void *workspace;     /* as much as the implementation asked for, 64-byte aligned */
     int threads;         /* on a CPU */
     void **state;        /* the node's own, from prepare to forget */
+    struct Comm *comm;   /* the ranks that run this plan (comm/comm.h); NULL: one */
 } OpCall;
 
 typedef struct OpImpl {

@@ -88,6 +88,11 @@ int plan_storage(const Plan *plan, int id)
     return id;
 }
 
+int64_t plan_ranks(const Plan *plan)
+{
+    return plan->ranks > 1 ? plan->ranks : 1;
+}
+
 int64_t plan_phase_runs(const Plan *plan, Phase phase)
 {
     const bool each = phase == PHASE_FORWARD || phase == PHASE_BACKWARD;

@@ -99,6 +99,7 @@ typedef struct Plan {
     int *operands;
     int n_operands;
     int64_t micro_batches; /* forward and backward run this often before the optimizer; 0: once */
+    int64_t ranks;         /* processes that run it, each on a batch of its own; 0: one */
 } Plan;
 
 void plan_free(Plan *plan);
@@ -119,6 +120,7 @@ const Tensor *plan_in(const Plan *plan, const Node *node, int i);
 int plan_storage(const Plan *plan, int id);
 /* How often a step runs the phase: that of setup, which is no part of it, once. */
 int64_t plan_phase_runs(const Plan *plan, Phase phase);
+int64_t plan_ranks(const Plan *plan); /* at least 1 */
 void plan_phase_nodes(const Plan *plan, Phase phase, int *begin, int *end);
 
 int64_t plan_elements(const Tensor *tensor);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/human.h"
 #include "base/json_text.h"
+#include "bench/cell/cell_ranks.h"
 #include "bench/estimate/time_estimate.h"
 #include "bench/measure/gpu_watch.h"
 #include "bench/measure/interference.h"
@@ -23,6 +24,8 @@ typedef struct Cell {
     const Config *configs; /* all that share the process */
     int n;
     const CellHooks *hooks;
+    Comm *comm;       /* the ranks that share the step; NULL: there is one */
+    SampleList steps; /* of this rank */
     Placement placement;
     CellBaseline before;
     Fit fit;
@@ -33,6 +36,7 @@ typedef struct Cell {
     bool begun;
     double plan_seconds;
     double capture_seconds;
+    double comm_seconds; /* of the samples' collectives */
 } Cell;
 
 /* ---- samples ---- */
@@ -60,6 +64,7 @@ static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
 {
     Cell *cell = self;
     if (done == 1 && strcmp(what, "step") == 0) {
+        cell->session.comm_seconds = 0;
         gpu_watch_start(&cell->watch);
         cell->interference = interference_now();
     }
@@ -97,6 +102,7 @@ static Status tell_sample(void *self, const Sample *sample)
 {
     Cell *cell = self;
     gpu_watch_step(&cell->watch);
+    if (cell->comm) TRY(sample_list_add(&cell->steps, sample->seconds[SAMPLE_STEP]));
     return cell_link_sample(cell->open.link, sample);
 }
 
@@ -112,6 +118,12 @@ static Status tell_interference(const Cell *cell)
     return cell_link_facts(cell->open.link, r);
 }
 
+static Status agree(void *self, bool *goes_on)
+{
+    const Cell *cell = self;
+    return cell_ranks_agree(cell->comm, goes_on);
+}
+
 static Status measure(Cell *cell)
 {
     const Config *config = cell->open.config;
@@ -122,9 +134,11 @@ static Status measure(Cell *cell)
                              .step = run_step,
                              .stage = tell_stage,
                              .cold = tell_cold,
-                             .sample = tell_sample};
+                             .sample = tell_sample,
+                             .agree = cell->comm ? agree : NULL};
     cell->interference = interference_now();
     TRY(sampler_run(&sampler, cell->fit.mode, config));
+    cell->comm_seconds = cell->session.comm_seconds;
     TRY(gpu_watch_tell(&cell->watch, cell->open.link, config_tokens(config)));
     return tell_interference(cell);
 }
@@ -139,7 +153,8 @@ static Status plan_it(Cell *cell)
     if (strcmp(open->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
     TRY(placement_find(open->config, &cell->placement));
     TRY(cell_link_stage(open->link, "plan", 0, 0));
-    TRY(fit_make_on(&cell->fit, open->config, &cell->placement, NULL));
+    TRY(cell->comm ? cell_ranks_fit(cell->comm, &cell->fit, open->config, &cell->placement)
+                   : fit_make_on(&cell->fit, open->config, &cell->placement, NULL));
     cell->plan_seconds += clock_seconds();
     return cell_facts_planned(open);
 }
@@ -150,6 +165,7 @@ static Status start(Cell *cell)
 {
     const double opening = clock_seconds();
     TRY(session_open(&cell->session, &cell->fit.binding, cell->placement.device));
+    cell->session.comm = cell->comm;
     CLEANUP(json_text_free)
     Record *took = json_pack("{s:f, s:f, s:f}", "plan_ms", cell->plan_seconds * 1e3, "open_ms",
                              (clock_seconds() - opening) * 1e3, "prepare_ms",
@@ -185,6 +201,8 @@ static Status run_open(Cell *cell)
     if (hooks->opened) TRY(hooks->opened(hooks->self, open));
     TRY(hooks->measure ? hooks->measure(hooks->self, open) : measure(cell));
     if (hooks->measured) TRY(hooks->measured(hooks->self, open));
+    TRY(cell_facts_trained(open));
+    if (cell->steps.n > 0) TRY(cell_ranks_tell(cell->comm, open, &cell->steps, cell->comm_seconds));
     return cell_facts_measured(open, &cell->before, last);
 }
 
@@ -226,14 +244,16 @@ static Status run(Cell *cell)
     return run_others(cell);
 }
 
-static Status run_and_close(const Config *configs, int n, CellLink *link, const CellHooks *hooks)
+static Status run_and_close(const Config *configs, int n, CellLink *link, const CellHooks *hooks,
+                            Comm *comm)
 {
-    Cell cell = {.configs = configs, .n = n, .hooks = hooks};
+    Cell cell = {.configs = configs, .n = n, .hooks = hooks, .comm = comm};
     cell.open = (CellOpen){configs, link, &cell.placement, &cell.fit, &cell.session};
     const Status status = run(&cell);
     gpu_watch_close(&cell.watch);
     session_close(&cell.session);
     fit_free(&cell.fit);
+    sample_list_free(&cell.steps);
     return status;
 }
 
@@ -244,12 +264,24 @@ Status cell_run(const Config *config, CellLink *link)
 
 Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *hooks)
 {
-    return run_and_close(config, 1, link, hooks);
+    return run_and_close(config, 1, link, hooks, NULL);
 }
 
 Status cell_run_shared(const Config *configs, int n, CellLink *link)
 {
-    return run_and_close(configs, n, link, &(CellHooks){0});
+    return run_and_close(configs, n, link, &(CellHooks){0}, NULL);
+}
+
+Status cell_run_as_rank(const Settings *settings, const Config *config, CellLink *link)
+{
+    Comm *comm = NULL;
+    (void)settings;
+    TRY(cell_link_stage(link, "start", 0, 0));
+    TRY(comm_open(&comm));
+    TRY(comm_check_ranks(comm, config->ranks));
+    TRY(run_and_close(config, 1, link, &(CellHooks){0}, comm)); /* MPI would wait for the others */
+    comm_close(comm);
+    return ST_OK;
 }
 
 bool cell_shares(const Config *a, const Config *b)
@@ -260,5 +292,5 @@ bool cell_shares(const Config *a, const Config *b)
     same.steps = a->steps;
     record_key_of_config(a, key);
     record_key_of_config(&same, other);
-    return a->warmup > 0 && b->warmup > 0 && strcmp(key, other) == 0;
+    return a->ranks <= 1 && a->warmup > 0 && b->warmup > 0 && strcmp(key, other) == 0;
 }

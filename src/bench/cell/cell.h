@@ -3,8 +3,11 @@
 #pragma once
 
 #include "bench/cell/cell_facts.h"
+#include "bench/measure/rank_process.h"
 
 Status cell_run(const Config *config, CellLink *link);
+/* The same in one of the ranks that share its step (bench/measure/rank_launch.h). */
+RankCell cell_run_as_rank;
 
 /* Cells that differ in warm-up and steps alone may share a process and its model. Not so those
  * without a warm-up, whose point is the fresh process. */

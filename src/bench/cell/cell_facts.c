@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "bench/estimate/time_estimate.h"
+#include "comm/comm.h"
 #include "model/step_cost.h"
 #include "model/transform_recompute.h"
 #include "ops/cpu/matmul_cpu.h"
@@ -28,7 +29,8 @@ static Status put_roofline(Record *r, const CellOpen *cell)
 {
     const TimeEstimate estimate =
         time_estimate_roofline(cell->config, cell->placement, NULL, &cell->fit->model.plan);
-    TRY(record_put_number(r, "limit_tflops", estimate.peak_flops * 1e-12));
+    const double ranks = (double)plan_ranks(&cell->fit->model.plan);
+    TRY(record_put_number(r, "limit_tflops", ranks * estimate.peak_flops * 1e-12));
     return record_put_number(r, "limit_step_ms", estimate.roof_seconds * 1e3);
 }
 
@@ -58,7 +60,8 @@ static Status put_flops(Record *r, const CellOpen *cell)
 {
     const Mode mode = cell->fit->mode;
     const StepCost cost = step_cost_of(&cell->fit->model.plan);
-    TRY(record_put_number(r, "flops_per_step", cost.step.matmul_flops));
+    const double ranks = (double)plan_ranks(&cell->fit->model.plan);
+    TRY(record_put_number(r, "flops_per_step", ranks * cost.step.matmul_flops));
     TRY(put_chunks(r, cell->fit));
     if (cell->config->subject == SUBJECT_MODEL)
         return put_recompute(r, cell->placement, cell->fit, cost.step.recomputed_flops);
@@ -173,9 +176,12 @@ static Status put_memory(Record *r, const CellOpen *cell, const CellBaseline *be
 static Status put_training(Record *r, const CellOpen *cell)
 {
     const Model *model = &cell->fit->model;
+    Comm *comm = cell->session->comm;
     float loss = 0;
     double state[STATE_COUNT] = {0};
     TRY(session_download(cell->session, model->loss, &loss));
+    if (comm) /* the mean over all ranks */
+        TRY(comm_all_reduce(comm, &loss, &loss, 1, DT_F32, 1 / (float)comm_ranks(comm)));
     TRY(record_put_number(r, "loss", (double)loss));
     if (!isfinite(loss))
         TRY(cell_link_warning(
@@ -188,10 +194,17 @@ static Status put_training(Record *r, const CellOpen *cell)
     return record_put_int(r, "skipped_steps", (int64_t)state[STATE_SKIPPED]);
 }
 
+Status cell_facts_trained(const CellOpen *cell)
+{
+    CLEANUP(json_text_free) Record *r = json_object();
+    if (cell->fit->model.loss == PLAN_NONE) return ST_OK;
+    TRY(put_training(r, cell));
+    return cell_link_facts(cell->link, r);
+}
+
 Status cell_facts_measured(const CellOpen *cell, const CellBaseline *before, bool last)
 {
     CLEANUP(json_text_free) Record *r = json_object();
-    if (cell->fit->model.loss != PLAN_NONE) TRY(put_training(r, cell));
     TRY(put_memory(r, cell, before, last));
     return cell_link_facts(cell->link, r);
 }

@@ -4,10 +4,13 @@
 #include "backend/cpu_threads.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/i64.h"
 #include "base/log.h"
 #include "bench/measure/rank_report.h"
 #include "comm/comm_library.h"
 #include "comm/launch_folder.h"
+#include "config/cell_field.h"
+#include "config/model_file.h"
 #include "config/option_value.h"
 
 #include <errno.h>
@@ -66,13 +69,46 @@ static void add(Text *words, const char *word)
     text_append(words, word, strlen(word) + 1);
 }
 
-void rank_launch_options(Text *words, const OptionSet *options, const Config *config)
+/* The item of a list of models that the cell is of. */
+static void put_model(Text *words, const Config *config, const char *list)
+{
+    for (const char *at = list; at && *at;) {
+        CLEANUP(text_free) Text item = {0};
+        const size_t n = strcspn(at, ",");
+        const bool only = !strchr(list, ',');
+        text_append(&item, at, n);
+        const ModelName name = model_file_name(text_str(&item));
+        if (only || strncmp(config->model.name, name.s, strlen(name.s)) == 0) {
+            text_printf(words, "--model=%s", text_str(&item));
+            text_append(words, "", 1);
+            return;
+        }
+        at += n + (at[n] != '\0');
+    }
+}
+
+/* A model's file and a preset have their dimensions: only those that options have replaced are said. */
+static bool is_implied(int id, const Config *config)
+{
+    const bool file = model_spec_is_file(&config->model);
+    if (config->subject != SUBJECT_MODEL || id > OPTION_VOCAB) return false;
+    if (id == OPTION_MODEL) return true; /* put_model() */
+    if (id == OPTION_SIZE) return file || strcmp(config->model.size, "custom") == 0;
+    if (file) return !(config->model.changed >> id & 1);
+    return cell_field_table[id].show == CELL_SHOW_CUSTOM &&
+           strcmp(config->model.size, "custom") != 0;
+}
+
+void rank_launch_options(Text *words, const OptionSet *options, const Config *config,
+                         const char *model)
 {
     Config usual;
     option_defaults(options, &usual);
+    if (model_spec_is_file(&config->model)) put_model(words, config, model);
     for (int i = 0; i < CELL_FIELD_COUNT; i++) {
         const OptionId id = (OptionId)i;
-        if (!option_takes(options, i) || option_value_compare_cells(id, config, &usual) == 0)
+        if (!option_takes(options, i) || is_implied(i, config) ||
+            option_value_compare_cells(id, config, &usual) == 0)
             continue;
         text_printf(words, "--%s=", option_table[i].name);
         if (option_table[i].kind == OPTION_KIND_PERCENT)
@@ -83,10 +119,20 @@ void rank_launch_options(Text *words, const OptionSet *options, const Config *co
     }
 }
 
+/* Ranks on one machine share its processors; elsewhere each looks at what it has. */
+static Config with_threads(const Config *config, const Launch *launch)
+{
+    Config settled = *config;
+    if (config->threads == 0 && launcher_is_local(launch))
+        settled.threads = i64_max(launch->processors / config->ranks, 1);
+    return settled;
+}
+
 static Status make_words(Text *words, const Config *config)
 {
     char program[PATH_MAX];
     const Launch launch = launch_of(config->ranks);
+    const Config settled = with_threads(config, &launch);
     const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     if (n <= 0) return FAIL(ST_FAILED, "/proc/self/exe: %s", strerror(errno));
     program[n] = '\0';
@@ -94,7 +140,11 @@ static Status make_words(Text *words, const Config *config)
     add(words, program);
     add(words, RANK_LAUNCH_WORD);
     add(words, current->command);
-    rank_launch_options(words, current->options, config);
+    rank_launch_options(words, current->options, &settled, current->model);
+    if (current->out) {
+        text_printf(words, "--out=%s", current->out);
+        text_append(words, "", 1);
+    }
     return text_status(words);
 }
 

@@ -15,6 +15,8 @@ typedef struct RankLaunch {
     const char *command;          /* whose cells these are */
     const OptionSet *options;     /* that it takes */
     const char *launcher, *hosts; /* as in comm/launcher.h */
+    const char *model;            /* what --model was given, a list; NULL: nothing */
+    const char *out;              /* --out of its ranks; NULL: none */
 } RankLaunch;
 
 /* Checks that ranks can be started here, and keeps `launch`, which must outlive all cells, for
@@ -28,5 +30,7 @@ void rank_launch_finish(void);
 /* A RunnerCell (bench/cell/runner.h). */
 Status rank_launch_run(const Config *config, CellLink *link);
 
-/* Options that make the cell from the command's defaults, each word with the zero byte that ends it. */
-void rank_launch_options(Text *words, const OptionSet *options, const Config *config);
+/* Options that make the cell from the command's defaults, each word with the zero byte that ends it. `model`
+ * is what --model was given. */
+void rank_launch_options(Text *words, const OptionSet *options, const Config *config,
+                         const char *model);

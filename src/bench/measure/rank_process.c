@@ -20,8 +20,9 @@ typedef struct Shown {
 } Shown;
 
 typedef struct Watch {
+    const Settings *settings;
     const Config *config;
-    Status (*cell)(const Config *config, CellLink *link);
+    RankCell *cell;
     Shown *shown;
     double started;
     pid_t launcher;
@@ -38,7 +39,7 @@ static int run_body(void *arg, int out)
     atomic_store(&watch->shown->pid, getpid());
     comm_tell_activity(&watch->shown->activity);
     cell_link_open(&link, out);
-    const Status status = watch->cell(watch->config, &link);
+    const Status status = watch->cell(watch->settings, watch->config, &link);
     if (status != ST_OK) (void)cell_link_fail(&link, status);
     cell_link_close(&link);
     if (status != ST_OK) return 1; /* to end MPI would wait for the other ranks */
@@ -137,10 +138,11 @@ static int judge(Watch *watch, const ChildResult *end)
 }
 
 /* A launcher that ends all ranks sends SIGTERM first, and what became of this one would not be told. */
-int rank_process_run(const Config *config, Status (*cell)(const Config *config, CellLink *link))
+int rank_process_run(const Settings *settings, const Config *config, RankCell *cell)
 {
     ChildResult end;
-    Watch watch = {.config = config,
+    Watch watch = {.settings = settings,
+                   .config = config,
                    .cell = cell,
                    .started = clock_seconds(),
                    .launcher = getppid(),

@@ -4,6 +4,10 @@
 #pragma once
 
 #include "bench/measure/cell_link.h"
+#include "config/settings.h"
+
+/* What a rank of a cell runs. */
+typedef Status RankCell(const Settings *settings, const Config *config, CellLink *link);
 
 /* Messages of rank 0 go to stdout. How a rank ended is printed as a RankReport. Returns the exit code. */
-int rank_process_run(const Config *config, Status (*cell)(const Config *config, CellLink *link));
+int rank_process_run(const Settings *settings, const Config *config, RankCell *cell);

@@ -86,7 +86,10 @@ static Status warm_up(const Sampler *s, const Config *config)
 {
     const double start = clock_seconds(), seconds = config_sample_seconds(config) / 2;
     const int64_t n = config->from_first ? config->warmup : i64_max(config->warmup, 1);
-    for (int64_t i = 0; i < n && !is_over(start, seconds, i, 1); i++) {
+    for (int64_t i = 0; i < n; i++) {
+        bool goes_on = !is_over(start, seconds, i, 1);
+        if (s->agree) TRY(s->agree(s->self, &goes_on));
+        if (!goes_on) break;
         TRY(s->stage(s->self, i == 0 ? "first step" : "warm-up", i + 1, n));
         Sample sample;
         TRY(step_unbroken(s, &sample));
@@ -129,9 +132,12 @@ static Status take_samples(const Sampler *s, const Mode *by_phase, const Config 
     const double start = clock_seconds(),
                  seconds = config_sample_seconds(config) / (halved ? 2 : 1);
     CLEANUP(steps_free) Steps steps = {.tight = steps_apart || !(config->until > 0)};
-    for (int64_t i = 0; i < config->steps || !steps.tight; i++) {
+    for (int64_t i = 0;; i++) {
         Sample sample;
-        if (is_over(start, seconds, i, SAMPLER_MIN_SAMPLES)) break;
+        bool goes_on =
+            (i < config->steps || !steps.tight) && !is_over(start, seconds, i, SAMPLER_MIN_SAMPLES);
+        if (s->agree) TRY(s->agree(s->self, &goes_on));
+        if (!goes_on) break;
         TRY(s->stage(s->self, by_phase ? "step" : "unbroken step", i + 1,
                      i64_max(config->steps, i + 1)));
         TRY(by_phase ? step_by_phases(s, *by_phase, config->accumulate, &sample)

@@ -23,6 +23,8 @@ typedef struct Sampler {
     Status (*stage)(void *self, const char *what, int64_t done, int64_t of);
     Status (*cold)(void *self, double seconds);
     Status (*sample)(void *self, const Sample *sample);
+    /* Where several ranks run the step, all go on or none does. NULL: there is one. */
+    Status (*agree)(void *self, bool *goes_on);
 } Sampler;
 
 enum { SAMPLER_MIN_SAMPLES = 3 };

@@ -231,13 +231,20 @@ Status record_put_model(Record *r, const ModelSpec *model)
     return model->dropout ? record_put_int(r, "dropout", 0) : ST_OK;
 }
 
+/* How ranks share a step says nothing of one alone. */
+static bool is_of_one_rank(int id, const Config *c)
+{
+    return cell_field_table[id].part == CELL_PART_RANKS && c->subject == SUBJECT_MODEL &&
+           c->ranks <= 1;
+}
+
 static Status put_config(Record *r, const Config *c)
 {
     char key[RECORD_KEY_SIZE];
     record_key_of_config(c, key);
     TRY(record_put_text(r, "cell", key));
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
-        if (cell_field_table[id].name && cell_field_of(id, c->subject))
+        if (cell_field_table[id].name && cell_field_of(id, c->subject) && !is_of_one_rank(id, c))
             TRY(record_put_field(r, id, c));
     }
     if (c->subject == SUBJECT_MODEL) {

@@ -70,11 +70,13 @@ static Status put_phase_rate(Record *r, const char *phase)
 /* Attention alone has no tokens that anyone counts. */
 static Status put_tokens(Record *r, double ms)
 {
-    int64_t batch = 0, ctx = 0, micro_batches = 1; /* results of before there were several */
+    int64_t batch = 0, ctx = 0, micro_batches = 1,
+            ranks = 1; /* files from before may not have them */
     if (record_value(r, "d_head")) return ST_OK;
     if (!record_int(r, "batch", &batch) || !record_int(r, "ctx", &ctx)) return ST_OK;
     record_int(r, "accumulate", &micro_batches);
-    const double tokens = (double)micro_batches * (double)batch * (double)ctx;
+    record_int(r, "ranks", &ranks);
+    const double tokens = (double)ranks * (double)micro_batches * (double)batch * (double)ctx;
     return record_put_number(r, "tokens_per_s", tokens / (ms * 1e-3));
 }
 

@@ -265,11 +265,7 @@ static Status tell(const Cell *cell)
 static Status run(Cell *cell)
 {
     TRY(comm_open(&cell->comm));
-    if (comm_ranks(cell->comm) != cell->config->ranks)
-        return FAIL(ST_FAILED,
-                    "the launcher started %d ranks instead of %d; --launcher may name "
-                    "another one",
-                    comm_ranks(cell->comm), (int)cell->config->ranks);
+    TRY(comm_check_ranks(cell->comm, cell->config->ranks));
     TRY(take_memory(cell));
     TRY(check(cell));
     TRY(warm_up(cell));
@@ -277,8 +273,9 @@ static Status run(Cell *cell)
     return tell(cell);
 }
 
-Status collective_cell_run(const Config *config, CellLink *link)
+Status collective_cell_run(const Settings *settings, const Config *config, CellLink *link)
 {
+    (void)settings;
     const DType dtype = config->precision == PRECISION_BF16 ? DT_BF16 : DT_F32;
     Cell cell = {.config = config,
                  .link = link,

@@ -2,9 +2,9 @@
  * turn with the MPI library's own call on the same memory. */
 #pragma once
 
-#include "bench/measure/cell_link.h"
+#include "bench/measure/rank_process.h"
 
-Status collective_cell_run(const Config *config, CellLink *link);
+RankCell collective_cell_run;
 
 /* Bus bandwidth by algorithm bandwidth, as nccl-tests define the two: what a link carries,
  * whatever the number of ranks. */

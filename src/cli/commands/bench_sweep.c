@@ -3,6 +3,7 @@
 #include "base/file_lock.h"
 #include "base/log.h"
 #include "bench/cell/supported.h"
+#include "bench/measure/rank_launch.h"
 #include "bench/record/record_file.h"
 #include "bench/study/annotated_cell.h"
 #include "cli/commands/bench_dry_run.h"
@@ -133,6 +134,29 @@ static Status check_peer(const Settings *settings, const Sweep *sweep)
     return peer_list(&choice, &sweep->configs[0], peers, &n);
 }
 
+static Status run_cell(const Config *config, CellLink *link)
+{
+    return config->ranks > 1 ? rank_launch_run(config, link) : cell_run(config, link);
+}
+
+static bool has_ranks(const Sweep *sweep)
+{
+    for (int i = 0; i < sweep->n; i++) {
+        if (sweep->configs[i].ranks > 1) return true;
+    }
+    return false;
+}
+
+/* What other programs are asked, or hook into, has one rank. */
+static Status check_ranks(const Settings *settings, const Sweep *sweep)
+{
+    if (!has_ranks(sweep)) return ST_OK;
+    if (settings->peer) return FAIL(ST_UNSUPPORTED, "--peer %s has one rank", settings->peer);
+    if (settings->nvtx || settings->annotate_mha)
+        return FAIL(ST_UNSUPPORTED, "--nvtx and --annotate-mha have one rank");
+    return ST_OK;
+}
+
 static Status run_sweep(const Settings *settings, const Sweep *sweep, const RecordSet *known,
                         int *exit_code)
 {
@@ -144,7 +168,7 @@ static Status run_sweep(const Settings *settings, const Sweep *sweep, const Reco
                              .varies = sweep->varies,
                              .cell = settings->annotate_mha ? annotated_cell_run_parts
                                      : settings->nvtx       ? annotated_cell_run
-                                                            : cell_run,
+                                                            : run_cell,
                              .resumed = known,
                              .peer = peer_of(settings),
                              .rounds = settings->interleave ? (int)settings->rounds : 0,
@@ -165,12 +189,22 @@ static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exi
     TRY(read_resumed(settings, &known));
     if (settings->dry_run) return bench_dry_run(settings, sweep, &known);
     TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n, .resumed = &known}));
-    return run_sweep(settings, sweep, &known, exit_code);
+    if (!has_ranks(sweep)) return run_sweep(settings, sweep, &known, exit_code);
+    const RankLaunch launch = {.command = cmd_bench.name,
+                               .options = &cmd_bench.options,
+                               .launcher = settings->launcher,
+                               .hosts = settings->hosts,
+                               .model = settings->model};
+    TRY(rank_launch_prepare(&launch));
+    const Status status = run_sweep(settings, sweep, &known, exit_code);
+    rank_launch_finish();
+    return status;
 }
 
 Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     TRY(check_peer(settings, sweep));
+    TRY(check_ranks(settings, sweep));
     TRY(bench_output_check(settings));
     TRY(other_machine_check(settings, settings->dry_run, "--dry-run"));
     TRY(output_check_nvtx(settings));

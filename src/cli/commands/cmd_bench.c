@@ -1,8 +1,10 @@
 /* roofstep bench: the training step of a model. */
+#include "bench/cell/cell.h"
 #include "cli/commands/bench_sweep.h"
 #include "report/records/report.h"
 
-#define BENCH_LISTS OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS
+#define BENCH_LISTS \
+    OPTIONS_STEP, OPTION_RANKS, OPTION_PARALLEL, OPTION_BUCKET, OPTION_WARMUP, OPTION_STEPS
 
 const Command cmd_bench = {
     .name = "bench",
@@ -20,11 +22,13 @@ const Command cmd_bench = {
         "  roofstep bench --size small,2.7B --dry-run         (what fits, and how long it takes)\n"
         "  roofstep bench --size small --until 1%             (until the interval is +-1 %, at "
         "most 60 s)\n"
-        "  roofstep bench --size small --peer torch           (and PyTorch's time)\n",
-    .options = {.taken =
-                    OPTION_LIST(BENCH_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER, OPTION_PEER_VARIANT,
-                                OPTION_NVTX, OPTION_ANNOTATE_MHA, OPTION_PEER_ROUNDS),
+        "  roofstep bench --size small --peer torch           (and PyTorch's time)\n"
+        "  roofstep bench --size small --ranks 1,2,4          (data parallel, over MPI)\n",
+    .options = {.taken = OPTION_LIST(BENCH_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER,
+                                     OPTION_PEER_VARIANT, OPTION_NVTX, OPTION_ANNOTATE_MHA,
+                                     OPTION_PEER_ROUNDS, OPTIONS_RANKS),
                 .lists = OPTION_LIST(BENCH_LISTS),
                 .formats = report_formats},
     .run = bench_sweep_run,
+    .rank_cell = cell_run_as_rank,
 };

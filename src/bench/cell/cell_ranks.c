@@ -1,0 +1,93 @@
+#include "bench/cell/cell_ranks.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/i64.h"
+#include "base/json_text.h"
+#include "base/stats.h"
+#include "model/step_cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double mib = 1024.0 * 1024.0;
+
+Status cell_ranks_agree(Comm *comm, bool *goes_on)
+{
+    return comm_broadcast(comm, goes_on, sizeof *goes_on, 0);
+}
+
+/* All look before anyone takes memory, and go by the least of what they saw. */
+Status cell_ranks_fit(Comm *comm, Fit *fit, const Config *config, const Placement *placement)
+{
+    size_t resident = 0, available = 0;
+    TRY(fit_resident(&resident));
+    TRY(fit_available(config, placement, NULL, resident, &available));
+    const double share = ((double)available - (double)resident) / (double)config->ranks;
+    double seen[] = {(double)resident, -share};
+    TRY(comm_largest(comm, seen, 2));
+    return fit_make(fit, config, placement, (size_t)seen[0],
+                    available > 0 ? (size_t)(seen[0] - seen[1]) : SIZE_MAX);
+}
+
+/* ---- what it cost ---- */
+
+/* Of every rank, to all of them. */
+static Status gather(Comm *comm, double own, double *of_ranks)
+{
+    for (int r = 0; r < comm_ranks(comm); r++) of_ranks[r] = r == comm_rank(comm) ? own : -INFINITY;
+    return comm_largest(comm, of_ranks, comm_ranks(comm));
+}
+
+static Status step_alone(const CellOpen *cell, Comm *comm, int n, double *median)
+{
+    CLEANUP(sample_list_free) SampleList times = {0};
+    Session *s = cell->session;
+    s->alone = true;
+    for (int i = 0; i < n; i++) {
+        TRY(comm_barrier(comm));
+        const double begun = clock_seconds();
+        TRY(session_run_step(s));
+        TRY(s->api->sync(s->backend));
+        TRY(sample_list_add(&times, clock_seconds() - begun));
+    }
+    s->alone = false;
+    *median = stats_summary(times.seconds, times.n).median;
+    return ST_OK;
+}
+
+static Status put_ranks(Record *r, const double *ms, int n)
+{
+    const StatsSummary s = stats_summary(ms, n);
+    int slowest = 0;
+    for (int i = 1; i < n; i++) {
+        if (ms[i] > ms[slowest]) slowest = i;
+    }
+    TRY(record_put_number(r, "rank_min_ms", s.min));
+    TRY(record_put_number(r, "rank_median_ms", s.median));
+    TRY(record_put_number(r, "rank_max_ms", s.max));
+    return record_put_int(r, "slowest_rank", slowest);
+}
+
+Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps, double seconds)
+{
+    enum { MOST = 10 };
+    const int n = (int)i64_min(steps->n, MOST);
+    const double step = stats_summary(steps->seconds, steps->n).median;
+    double alone = 0, mean[2] = {0};
+    CLEANUP(array_free) double *of_ranks = malloc((size_t)comm_ranks(comm) * sizeof *of_ranks);
+    CLEANUP(json_text_free) Record *r = json_object();
+    if (!of_ranks || !r) return NO_MEMORY("for figures of ranks");
+    TRY(step_alone(cell, comm, n, &alone));
+    TRY(gather(comm, 1e3 * step, of_ranks));
+    TRY(put_ranks(r, of_ranks, comm_ranks(comm)));
+    mean[0] = seconds / steps->n;
+    mean[1] = fmax(step - alone, 0);
+    TRY(comm_largest(comm, mean, 2));
+    TRY(record_put_number(r, "communication_ms", 1e3 * mean[0]));
+    TRY(record_put_number(r, "exposed_ms", 1e3 * mean[1]));
+    TRY(record_put_number(r, "wire_mib", step_cost_of(&cell->fit->model.plan).step.wire / mib));
+    TRY(record_put_text(r, "path", comm_path(comm)));
+    TRY(record_put_text(r, "mpi", comm_library_version(comm)));
+    return cell_link_facts(cell->link, r);
+}

@@ -1,0 +1,16 @@
+/* What a cell whose step several ranks share does together with the others: plan the same, take the same
+ * number of samples, and tell how long each rank took and what communication cost. */
+#pragma once
+
+#include "bench/cell/cell_facts.h"
+#include "bench/measure/sample.h"
+#include "comm/comm.h"
+
+/* The step as every rank plans it: with the memory that each may have of this machine's. */
+Status cell_ranks_fit(Comm *comm, Fit *fit, const Config *config, const Placement *placement);
+/* As rank 0 says. */
+Status cell_ranks_agree(Comm *comm, bool *goes_on);
+/* After the samples, whose steps took `steps`, and all collectives of them `seconds`. Runs as many steps
+ * without collectives, at most ten, to see how much of their time no work hides. The parameters of ranks
+ * differ afterwards. */
+Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps, double seconds);
