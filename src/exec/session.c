@@ -67,7 +67,10 @@ static void forget_nodes(Session *s)
 
 Status session_open(Session *s, const Binding *binding, int device)
 {
-    *s = (Session){.plan = binding->plan, .binding = binding, .api = backend_api(binding->backend)};
+    *s = (Session){.plan = binding->plan,
+                   .binding = binding,
+                   .api = backend_api(binding->backend),
+                   .micro_batch = -1};
     if (binding->backend == BACKEND_cpu) TRY(thread_team_start(binding->threads));
     Status st = s->api->open(&s->backend, device);
     if (st == ST_OK) st = take_memory(s);
@@ -124,7 +127,7 @@ static bool is_communication(const Session *s, int node)
 
 static Status communicate(Session *s, const OpImpl *impl, const OpCall *call)
 {
-    if (s->alone) return ST_OK;
+    if (s->alone || s->micro_batch + 1 < plan_phase_runs(s->plan, PHASE_FORWARD)) return ST_OK;
     s->comm_seconds -= clock_seconds();
     const Status status = op_run(impl, call);
     s->comm_seconds += clock_seconds();
@@ -162,6 +165,8 @@ static Status run_nodes(Session *s, Phase phase)
 
 Status session_run(Session *s, Phase phase)
 {
+    if (phase == PHASE_FORWARD)
+        s->micro_batch = (s->micro_batch + 1) % plan_phase_runs(s->plan, PHASE_FORWARD);
     return s->graph[phase] ? s->api->launch(s->backend, s->graph[phase]) : run_nodes(s, phase);
 }
 

@@ -20,9 +20,9 @@ typedef struct Session {
                                  launches it for each, forward and backward */
     Observer observers[SESSION_MAX_OBSERVERS];
     int n_observers;
-    struct Comm
-        *comm;  /* the ranks that run the plan (comm/comm.h), set by whoever opened it; NULL: one */
-    bool alone; /* collectives are left out: what a step takes without them */
+    struct Comm *comm;      /* the ranks that run the plan, set by whoever opened it; NULL: one */
+    int64_t micro_batch;    /* that runs, from 0; only the last one's gradients travel */
+    bool alone;             /* collectives are left out: what a step takes without them */
     double comm_seconds;    /* of collectives so far */
     double prepare_seconds; /* of opening it: choosing algorithms, compiling kernels */
 } Session;

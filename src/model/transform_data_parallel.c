@@ -125,23 +125,16 @@ static void send(Builder *b, const Model *model, Phase phase, int tensor)
         1 / (double)model->config.ranks;
 }
 
-/* After the backward pass of all micro-batches. */
-static Phase last_phase(const Model *model)
-{
-    return model->config.accumulate > 1 ? PHASE_OPTIMIZER : PHASE_BACKWARD;
-}
-
 /* Those that are whole by now; at the end of the pass all. */
 static void send_ready(const Work *w, int node)
 {
-    const bool early =
-        w->model->config.parallel == PARALLEL_DDP && w->model->config.accumulate <= 1;
+    const bool early = w->model->config.parallel == PARALLEL_DDP;
     const bool last = node + 1 == w->n_old;
     if (!last && !(early && gradient_order_ends_part(w->old, w->n_old, node))) return;
     for (int k = 0; k < w->n_buckets; k++) {
         Bucket *bucket = &w->buckets[k];
         if (bucket->sent || (!last && bucket->ready > node)) continue;
-        send(w->b, w->model, last ? last_phase(w->model) : w->old[node].phase, bucket->tensor);
+        send(w->b, w->model, w->old[node].phase, bucket->tensor);
         bucket->sent = true;
     }
 }
@@ -182,7 +175,7 @@ static void in_buckets(Builder *b, Model *model)
 static void one_by_one(Builder *b, const Model *model)
 {
     for (int i = 0; i < model->n_params && b->status == ST_OK; i++)
-        send(b, model, last_phase(model), model->params[i].grad);
+        send(b, model, PHASE_BACKWARD, model->params[i].grad);
 }
 
 void transform_data_parallel(Builder *b, Model *model)

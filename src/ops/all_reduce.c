@@ -2,7 +2,7 @@
  *
  * all_reduce  x | x        in place: x = attr.scale * (the x of rank 0 + that of rank 1 + ...)
  *
- * Where there is one rank it is left as it is. */
+ * Where there is one rank it is left as it is. Of several micro-batches only the last one's runs. */
 #include "ops/op.h"
 #include "ops/op_check.h"
 
@@ -20,9 +20,10 @@ static OpCost cost(const Plan *plan, const Node *node)
 {
     const Tensor *x = plan_out(plan, node, 0);
     const double n = (double)plan_ranks(plan), others = (n - 1) / n;
-    return (OpCost){.flops = others * (double)plan_elements(x),
-                    .bytes = 2 * (double)plan_bytes(x),
-                    .wire = 2 * others * (double)plan_bytes(x)};
+    const double share = 1 / (double)plan_phase_runs(plan, node->phase);
+    return (OpCost){.flops = share * others * (double)plan_elements(x),
+                    .bytes = share * 2 * (double)plan_bytes(x),
+                    .wire = share * 2 * others * (double)plan_bytes(x)};
 }
 
 static Status reference(const OpCall *call)

@@ -1,6 +1,10 @@
 /* roofstep export: one deterministic run, for another framework to check. */
+#include "base/clock.h"
 #include "base/log.h"
+#include "bench/cell/runner.h"
+#include "bench/measure/rank_launch.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "report/export/export_step.h"
 
 #include <inttypes.h>
@@ -25,21 +29,76 @@ static const char help[] =
 
 static const char default_path[] = "roofstep.safetensors";
 
+static const char *path_of(const Settings *settings)
+{
+    const char *path = settings->out ? settings->out : default_path;
+    return strcmp(path, "-") == 0 ? "/dev/stdout" : path;
+}
+
+static void tell(const char *path, const ExportSummary *summary)
+{
+    char skipped[80] = "";
+    if (summary->skipped_steps) {
+        snprintf(skipped, sizeof skipped, ", %" PRId64 " steps skipped (a gradient overflowed)",
+                 summary->skipped_steps);
+    }
+    log_note("%s: %" PRId64 " parameters%s, loss %.9g, %zu bytes of tensors%s", path,
+             summary->parameters, summary->weights ? " from the model's files" : " (random)",
+             summary->loss, summary->bytes, skipped);
+}
+
+/* ---- several ranks ---- */
+
+static Status run_as_rank(const Settings *settings, const Config *config, CellLink *link)
+{
+    Comm *comm = NULL;
+    ExportSummary summary;
+    Sample sample = sample_empty();
+    const double begun = clock_seconds();
+    TRY(comm_open(&comm));
+    TRY(comm_check_ranks(comm, config->ranks));
+    const char *path = comm_rank(comm) == 0 ? path_of(settings) : "/dev/null";
+    TRY(export_step(config, settings->model, path, comm, &summary));
+    if (comm_rank(comm) == 0) tell(path, &summary);
+    comm_close(comm);
+    sample.seconds[SAMPLE_STEP] = (clock_seconds() - begun) / (double)config->steps;
+    TRY(cell_link_sample(link, &sample));
+    return cell_link_end(link, RECORD_OK, NULL);
+}
+
+static Status run_ranks(const Settings *settings, const Sweep *sweep)
+{
+    CLEANUP(record_set_free) RecordSet rows = {0};
+    RunnerOutcome outcome;
+    const RankLaunch launch = {.command = cmd_export.name,
+                               .options = &cmd_export.options,
+                               .launcher = settings->launcher,
+                               .hosts = settings->hosts,
+                               .model = settings->model,
+                               .out = path_of(settings)};
+    const RunnerTask task = {.configs = sweep->configs, .n = 1, .cell = rank_launch_run};
+    if (strcmp(launch.out, "/dev/stdout") == 0)
+        return FAIL(ST_UNSUPPORTED, "--ranks writes a file: say --out FILE");
+    TRY(output_rows_init(&rows, settings));
+    TRY(rank_launch_prepare(&launch));
+    const Status status = runner_run(&task, &rows, &outcome);
+    rank_launch_finish();
+    TRY(status);
+    if (outcome.signal) return FAIL(ST_INTERRUPTED, "interrupted");
+    const Record *row = record_set_at(&rows, 0);
+    if (record_status(row) == RECORD_OK) return ST_OK;
+    const char *why = record_text(row, "message");
+    return FAIL(record_status(row) == RECORD_UNSUPPORTED ? ST_UNSUPPORTED : ST_FAILED, "%s: %s",
+                record_status_word(record_status(row)), why ? why : "no reason is known");
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)exit_code;
-    const char *path = settings->out ? settings->out : default_path;
-    if (strcmp(path, "-") == 0) path = "/dev/stdout";
     ExportSummary summary;
-    TRY(export_step(&sweep->configs[0], settings->model, path, &summary));
-    char skipped[80] = "";
-    if (summary.skipped_steps) {
-        snprintf(skipped, sizeof skipped, ", %" PRId64 " steps skipped (a gradient overflowed)",
-                 summary.skipped_steps);
-    }
-    log_note("%s: %" PRId64 " parameters%s, loss %.9g, %zu bytes of tensors%s", path,
-             summary.parameters, summary.weights ? " from the model's files" : " (random)",
-             summary.loss, summary.bytes, skipped);
+    if (sweep->configs[0].ranks > 1) return run_ranks(settings, sweep);
+    TRY(export_step(&sweep->configs[0], settings->model, path_of(settings), NULL, &summary));
+    tell(path_of(settings), &summary);
     return ST_OK;
 }
 
@@ -47,7 +106,9 @@ const Command cmd_export = {
     .name = "export",
     .summary = "one deterministic step as safetensors, to check against another framework",
     .help = help,
-    .options = {.taken = OPTION_LIST(OPTIONS_STEP, OPTION_STEPS, OPTION_MEMORY_LIMIT, OPTION_OUT),
+    .options = {.taken = OPTION_LIST(OPTIONS_STEP, OPTION_STEPS, OPTION_MEMORY_LIMIT, OPTION_OUT,
+                                     OPTIONS_RANKS, OPTION_TIMEOUT),
                 .out = default_path},
     .run = run,
+    .rank_cell = run_as_rank,
 };

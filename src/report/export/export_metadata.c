@@ -6,13 +6,17 @@
 
 #include <stdio.h>
 
-/* The batch is that of the whole step, so that micro-batches are checked as one. */
+/* The batch is that of the whole step, so that micro-batches and ranks are checked as one. */
 static Status put_sizes(Safetensors *file, const Config *config)
 {
     Config whole = *config, *c = &whole;
     if (c->accumulate > 1) {
         whole.batch *= c->accumulate;
         TRY(safetensors_metadata(file, "accumulate", option_value_text(OPTION_ACCUMULATE, c).s));
+    }
+    if (c->ranks > 1) {
+        whole.batch *= c->ranks;
+        TRY(safetensors_metadata(file, "ranks", option_value_text(OPTION_RANKS, c).s));
     }
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         const bool dimension = option_table[id].kind == OPTION_KIND_INT &&

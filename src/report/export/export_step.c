@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/human.h"
+#include "bench/cell/cell_ranks.h"
 #include "bench/estimate/fit.h"
 #include "exec/init.h"
 #include "exec/weights.h"
@@ -14,6 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A dynamic loss scale starts at 2^16: after this many halvings something else is wrong. */
 enum { MOST_SKIPS = 64 };
@@ -41,6 +43,11 @@ static int64_t micro_batches(const Model *model)
     return plan_phase_runs(&model->plan, PHASE_FORWARD);
 }
 
+static int64_t ranks(const Export *e)
+{
+    return e->session->comm ? comm_ranks(e->session->comm) : 1;
+}
+
 /* ---- what the file holds ---- */
 
 static Status declare_params(const Export *e, const char *prefix)
@@ -58,7 +65,7 @@ static Status declare_params(const Export *e, const char *prefix)
 static Status declare(const Export *e)
 {
     const Config *c = e->config;
-    const int64_t rows = micro_batches(e->model) * c->batch;
+    const int64_t rows = micro_batches(e->model) * ranks(e) * c->batch;
     const int64_t ids[] = {rows, c->ctx}, logits[] = {rows, c->ctx, c->model.vocab};
     TRY(export_metadata_put(e->file, c, e->model));
     TRY(safetensors_declare(e->file, "tokens", DT_I32, 2, ids));
@@ -73,10 +80,39 @@ static Status declare(const Export *e)
 
 /* ---- the run ---- */
 
-static Status write_tensor(const Export *e, int id)
+/* What every rank has of each micro-batch, one after the other: rows of one large batch. */
+static Status write_rows(const Export *e, const char *own, size_t bytes)
+{
+    Comm *comm = e->session->comm;
+    const size_t each = bytes / (size_t)micro_batches(e->model);
+    if (!comm) return safetensors_data(e->file, own, bytes);
+    CLEANUP(array_free) char *rows = malloc(each);
+    if (!rows) return NO_MEMORY("for the rows of another rank");
+    for (int64_t i = 0; i < micro_batches(e->model); i++) {
+        for (int r = 0; r < comm_ranks(comm); r++) {
+            if (r == comm_rank(comm)) memcpy(rows, own + (size_t)i * each, each);
+            TRY(comm_broadcast(comm, rows, each, r));
+            TRY(safetensors_data(e->file, rows, each));
+        }
+    }
+    return ST_OK;
+}
+
+static Status write_ids(const Export *e, int id)
 {
     TRY(session_download(e->session, id, e->buffer));
-    return safetensors_data(e->file, e->buffer, plan_bytes(shape(e, id)));
+    return write_rows(e, e->buffer, plan_bytes(shape(e, id)));
+}
+
+/* The mean over all ranks. */
+static Status write_loss(const Export *e, double *loss)
+{
+    Comm *comm = e->session->comm;
+    TRY(session_download(e->session, e->model->loss, e->buffer));
+    if (comm)
+        TRY(comm_all_reduce(comm, e->buffer, e->buffer, 1, DT_F32, 1 / (float)comm_ranks(comm)));
+    *loss = element_get(e->buffer, shape(e, e->model->loss)->dtype, 0);
+    return safetensors_data(e->file, e->buffer, plan_bytes(shape(e, e->model->loss)));
 }
 
 /* The upper halves, where the tensor is lower ones, follow them in the buffer. */
@@ -240,12 +276,6 @@ static Status usable_gradients(Export *e, double *loss_scale)
     return FAIL(ST_FAILED, "gradients overflow fp16 at every loss scale: no step can be applied");
 }
 
-static Status write_outputs(const Export *e)
-{
-    TRY(safetensors_data(e->file, e->logits, logits_bytes(e->model)));
-    return write_tensor(e, e->model->loss);
-}
-
 static Status run_steps(Export *e, ExportSummary *summary)
 {
     double loss_scale = 1;
@@ -256,8 +286,8 @@ static Status run_steps(Export *e, ExportSummary *summary)
     } else {
         TRY(usable_gradients(e, &loss_scale));
     }
-    TRY(write_outputs(e));
-    summary->loss = element_get(e->buffer, shape(e, e->model->loss)->dtype, 0);
+    TRY(write_rows(e, e->logits, logits_bytes(e->model)));
+    TRY(write_loss(e, &summary->loss));
     if (!config_mode_has_backward(e->model->mode)) return ST_OK;
     TRY(write_all(e, GRADIENTS, loss_scale));
     if (e->model->mode != MODE_TRAIN) return ST_OK;
@@ -285,8 +315,8 @@ static Status run_and_write(Export *e, ExportSummary *summary)
 {
     TRY(declare(e));
     TRY(session_observe(e->session, (Observer){.self = e, .end = catch_logits}));
-    TRY(write_tensor(e, e->model->tokens));
-    TRY(write_tensor(e, e->model->targets));
+    TRY(write_ids(e, e->model->tokens));
+    TRY(write_ids(e, e->model->targets));
     TRY(write_all(e, PARAMETERS, 1));
     TRY(run_steps(e, summary));
     TRY(describe_skipped(e, summary));
@@ -350,7 +380,7 @@ static void free_export(Export *e)
     free(e->logits);
 }
 
-Status export_step(const Config *config, const char *model, const char *path,
+Status export_step(const Config *config, const char *model, const char *path, Comm *comm,
                    ExportSummary *summary)
 {
     Placement placement;
@@ -366,12 +396,14 @@ Status export_step(const Config *config, const char *model, const char *path,
     if (safetensors_reader_reads(weights, path))
         return FAIL(ST_USAGE, "--out %s has the weights of the model: choose another file",
                     human_path(path).s);
-    TRY(fit_make_on(&fit, config, &placement, NULL));
+    TRY(comm ? cell_ranks_fit(comm, &fit, config, &placement)
+             : fit_make_on(&fit, config, &placement, NULL));
     TRY(file_tensor_list(&e.tensors, &fit.model));
     if (weights) TRY(weights_check(weights, &e.tensors, &config->model));
     TRY(check_fit(&e, &fit, &placement, weights != NULL));
     TRY(safetensors_open(&file, path));
     TRY(session_open(&session, &fit.binding, placement.device));
+    session.comm = comm;
     TRY(take_buffers(&e));
     TRY(init_session(&session, &fit.model));
     if (weights) TRY(weights_load(&session, &fit.model, &e.tensors, weights));

@@ -2,7 +2,7 @@
  * logits, loss, gradients of the first step, parameters after the last. */
 #pragma once
 
-#include "config/config.h"
+#include "comm/comm.h"
 
 #include <stddef.h>
 
@@ -15,6 +15,9 @@ typedef struct ExportSummary {
 
 /* config->steps optimizer steps on the same batch (mode train). The parameters are those of the
  * safetensors files of `model`, what --model was given (NULL: a preset), where there are such files;
- * otherwise random. Their names are as in those files. ST_NO_MEMORY when it does not fit. */
-Status export_step(const Config *config, const char *model, const char *path,
+ * otherwise random. Their names are as in those files. ST_NO_MEMORY when it does not fit.
+ *
+ * All ranks of `comm` (NULL: there is one) call it; the file that rank 0 writes is that of one rank with the
+ * batches of all. */
+Status export_step(const Config *config, const char *model, const char *path, Comm *comm,
                    ExportSummary *summary);

@@ -137,7 +137,7 @@ static Status export_to(const Config *c, const char *model, ExportSummary *summa
 {
     char path[256];
     snprintf(path, sizeof path, "%s", in_folder("out/model.safetensors"));
-    return export_step(c, model, path, summary);
+    return export_step(c, model, path, NULL, summary);
 }
 
 /* The parameters of the export are the values of put_weights(). */
