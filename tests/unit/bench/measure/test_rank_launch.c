@@ -28,7 +28,7 @@ static void test_options_make_the_same_cell(void **state)
     config.sample_time = 0.1;
     config.timeout = 1.0 / 3;
     config.seed = 9000000000000000000;
-    rank_launch_options(&words, &collective, &config);
+    rank_launch_options(&words, &collective, &config, NULL);
     for (size_t at = 0; at < words.n; at += strlen(argv[argc++]) + 1) argv[argc] = words.data + at;
     assert_int_equal(argc, 8);
     if (sweep_parse(&collective, argc, argv, &settings, &sweep) != ST_OK)
@@ -50,9 +50,44 @@ static void test_defaults_need_no_options(void **state)
     Config config;
     Text words = {0};
     config_collective_defaults(&config);
-    rank_launch_options(&words, &collective, &config);
+    rank_launch_options(&words, &collective, &config, NULL);
     assert_int_equal(words.n, 0);
     text_free(&words);
+}
+
+static const OptionSet step = {.taken = OPTION_LIST(OPTIONS_STEP, OPTIONS_RANKS)};
+
+/* Parses a command line, and what a rank is told of its only cell. */
+static void check_step(int argc, char **argv, const char *expected)
+{
+    Settings settings;
+    Sweep asked, got;
+    Text words = {0};
+    char *again[32];
+    int n = 0;
+    if (sweep_parse(&step, argc, argv, &settings, &asked) != ST_OK)
+        fail_msg("%s", status_message());
+    rank_launch_options(&words, &step, &asked.configs[0], settings.model);
+    for (size_t at = 0; at < words.n; at += strlen(again[n++]) + 1) again[n] = words.data + at;
+    assert_int_equal(n, argc);
+    assert_string_equal(again[0], expected);
+    if (sweep_parse(&step, n, again, &settings, &got) != ST_OK) fail_msg("%s", status_message());
+    assert_memory_equal(&asked.configs[0], &got.configs[0], sizeof(Config));
+    sweep_free(&asked);
+    sweep_free(&got);
+    text_free(&words);
+}
+
+/* Dimensions of a preset and of a model's file are not said once more: they would make it another. */
+static void test_models(void **state)
+{
+    (void)state;
+    char *preset[] = {"--size=medium", "--vocab=500", "--ranks=3", "--parallel=ddp-flat"};
+    char *custom[] = {"--d-model=64", "--num-heads=4", "--ranks=2", "--bucket=1000000"};
+    char *file[] = {"--model=gpt2", "--num-layers=2", "--accumulate=3", "--ranks=2"};
+    check_step(4, preset, preset[0]);
+    check_step(4, custom, custom[0]);
+    check_step(4, file, file[0]);
 }
 
 int main(void)
@@ -60,6 +95,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options_make_the_same_cell),
         cmocka_unit_test(test_defaults_need_no_options),
+        cmocka_unit_test(test_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# A step of several ranks is that of one with all their batches: loss, gradients and parameters after 3 steps.
+. "$(dirname "$(realpath "$0")")/ranks.sh"
+same=$(dirname "$(realpath "$0")")/same_step.py
+model=(--d-model 24 --d-ff 40 --num-layers 2 --num-heads 3 --vocab 53 --ctx 11 --device cpu --steps 3)
+export_step() { # FILE OPTIONS
+    local file=$1
+    shift
+    "$program" export "${model[@]}" "$@" --out "$file.safetensors" >err 2>&1 || fail "export $*: $(cat err)"
+}
+compare() { # WHAT BOUND [bits]
+    python3 "$same" one.safetensors many.safetensors "${@:2}" >err 2>&1 || fail "$1: $(cat err)"
+}
+for ranks in 2 3 4; do
+    export_step one --batch $((2 * ranks)) --threads 1
+    export_step many --batch 2 --ranks $ranks --threads 1 --parallel ddp-naive
+    compare "$ranks ranks" 1e-5
+    mv many.safetensors one.safetensors # the order of sums is the same from here on
+    export_step many --batch 2 --ranks $ranks --threads 1 --parallel ddp-flat
+    compare "$ranks ranks, ddp-flat" 0 bits
+    export_step many --batch 2 --ranks $ranks --threads 1 --parallel ddp --bucket 3KB
+    compare "$ranks ranks, ddp" 0 bits
+done
+ROOFSTEP_COMM=messages export_step many --batch 2 --ranks 4 --threads 1
+compare "4 ranks, messages" 0 bits
+
+# Micro-batches: only the sums of all travel. Clipping and loss scaling act on what all ranks have together.
+while read -r bound options; do
+    # shellcheck disable=SC2086 # options are words
+    export_step one --batch 4 $options
+    # shellcheck disable=SC2086
+    export_step many --batch 2 --ranks 2 $options
+    compare "$options" "$bound"
+done <<'CASES'
+1e-5 --accumulate 3
+1e-5 --clip 0.05
+1e-5 --exec eager
+1e-5 --mode fwd_bwd
+3e-2 --precision bf16
+3e-2 --precision bf16 --accumulate 2
+3e-2 --precision fp16
+CASES
+plain=("${model[@]}")
+model=(--model qwen2.5-0.5b --d-model 28 --num-heads 14 --num-layers 2 --d-ff 24 --vocab 101 --ctx 11 --device cpu --steps 3)
+export_step one --batch 4
+export_step many --batch 2 --ranks 2
+compare "a model's file" 1e-5
+model=("${plain[@]}")
+
+# bench: what communication costs, and a row for what cannot be
+"$program" bench "${model[@]}" --batch 2 --warmup 1 --ranks 1,2 --parallel ddp,ddp-flat --format json >rows.json 2>err || fail "bench: $(cat err)"
+python3 - rows.json <<'PYTHON' || fail "the rows of bench"
+import json, sys
+rows = json.load(open(sys.argv[1]))["results"]
+assert [row.get("ranks") for row in rows] == [None, 2, 2], rows
+for row in rows[1:]:
+    assert row["status"] == "ok" and row["communication_ms"] > 0 and row["exposed_ms"] >= 0 and row["slowest_rank"] in (0, 1), row
+    assert row["rank_min_ms"] <= row["rank_median_ms"] <= row["rank_max_ms"] and row["wire_mib"] > 0, row
+    assert abs(row["loss"] - rows[0]["loss"]) < 1, row
+PYTHON
+"$program" bench --size tiny --ranks 2 --device cuda 2>err
+[ $? = 2 ] && grep -q 'CPU only' err || fail "ranks on a GPU: $(cat err)"
+expect_nothing_left "steps"
