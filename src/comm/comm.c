@@ -4,6 +4,7 @@
 #include "comm/messages.h"
 #include "comm/rank_cores.h"
 #include "comm/shard.h"
+#include "comm/shared_array.h"
 #include "comm/shared_window.h"
 #include "ops/simd_cpu/rows_cpu.h"
 
@@ -11,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 struct Comm {
     const MpiEngine *engine;
@@ -18,6 +20,8 @@ struct Comm {
     int processors;
     bool shares; /* all ranks share memory */
     SharedWindow window;
+    SharedArray *arrays[MPI_ENGINE_WINDOWS]; /* comm_share() */
+    int n_arrays;
     Messages messages;
     int *counts, *firsts; /* of every rank's shard, for the library's own calls */
     char version[MPI_ENGINE_TEXT];
@@ -25,7 +29,7 @@ struct Comm {
 
 /* Bytes of one chunk of all ranks. In shared memory it is to stay in caches on its way; messages
  * may be longer. */
-enum { WINDOW_CHUNK = 512 << 10, MESSAGE_CHUNK = 16 << 20, LINE = 64 };
+enum { WINDOW_CHUNK = 512 << 10, MESSAGE_CHUNK = 16 << 20, SHARED_FROM = 16 << 10, LINE = 64 };
 
 static size_t segment_of(size_t chunk, int ranks)
 {
@@ -137,8 +141,9 @@ void comm_close(Comm *comm)
 {
     if (!comm) return;
     enter(COMM_COLLECTIVE);
-    (void)(comm->shares ? comm->engine->window_close() : comm->engine->barrier());
+    (void)(comm->shares ? comm->engine->windows_close() : comm->engine->barrier());
     enter(COMM_OUTSIDE);
+    for (int i = 0; i < comm->n_arrays; i++) free(comm->arrays[i]);
     messages_free(&comm->messages);
     free(comm->counts);
     free(comm);
@@ -183,6 +188,56 @@ const char *comm_library_version(const Comm *comm)
     return comm->version;
 }
 
+/* ---- arrays that all see ---- */
+
+/* MPI would wait for ever in the other ranks if one had no room for it. The rest is left to
+ * MPI's own messages. */
+static bool has_room(const Comm *comm, size_t bytes)
+{
+    struct statvfs room;
+    const char *folder = getenv("OMPI_MCA_osc_sm_backing_directory");
+    if (statvfs(folder ? folder : "/dev/shm", &room) != 0) return false;
+    return 2.0 * (double)bytes * comm->place.ranks < (double)room.f_bavail * (double)room.f_frsize;
+}
+
+void *comm_share(Comm *comm, size_t bytes)
+{
+    void *bases[SHARED_WINDOW_RANKS];
+    SharedArray *array = calloc(1, sizeof *array);
+    double refused = !array || !comm->shares || comm->n_arrays == MPI_ENGINE_WINDOWS - 1 ||
+                     !has_room(comm, bytes);
+    if (comm_largest(comm, &refused, 1) != ST_OK || refused > 0 ||
+        comm->engine->window_open(bytes, bases) != 0) {
+        free(array);
+        return NULL;
+    }
+    array->bytes = bytes;
+    for (int r = 0; r < comm->place.ranks; r++) array->base[r] = bases[r];
+    comm->arrays[comm->n_arrays++] = array;
+    return bases[comm->place.rank];
+}
+
+/* The shared array that this is part of; NULL: none, or it is so short that one barrier more
+ * takes longer than what it saves. */
+static const SharedArray *array_with(const Comm *comm, const void *data, size_t bytes)
+{
+    for (int i = 0; bytes >= SHARED_FROM && i < comm->n_arrays; i++) {
+        if (shared_array_has(comm->arrays[i], comm->place.rank, data, bytes))
+            return comm->arrays[i];
+    }
+    return NULL;
+}
+
+/* The same, where the shard is at its place in the array. */
+static const SharedArray *array_in_place(const Comm *comm, const void *data, const void *shard,
+                                         int64_t count, DType dtype)
+{
+    const size_t size = plan_dtype_size(dtype);
+    const Shard own = shard_of(count, comm->place.ranks, comm->place.rank);
+    if ((const char *)data + (size_t)own.first * size != shard) return NULL;
+    return array_with(comm, data, (size_t)count * size);
+}
+
 /* ---- collectives ---- */
 
 Status comm_barrier(Comm *comm)
@@ -200,7 +255,12 @@ Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DTy
     enter(COMM_COLLECTIVE);
     if (!comm->shares)
         return leave(messages_all_reduce(&comm->messages, in, out, count, dtype, scale));
-    shared_window_all_reduce(&comm->window, in, out, count, dtype, scale);
+    const SharedArray *array =
+        in == out ? array_with(comm, out, (size_t)count * plan_dtype_size(dtype)) : NULL;
+    if (array)
+        shared_array_all_reduce(&comm->window, array, out, count, dtype, scale);
+    else
+        shared_window_all_reduce(&comm->window, in, out, count, dtype, scale);
     return leave(ST_OK);
 }
 
@@ -210,7 +270,11 @@ Status comm_reduce_scatter(Comm *comm, const void *in, void *out, int64_t count,
     enter(COMM_COLLECTIVE);
     if (!comm->shares)
         return leave(messages_reduce_scatter(&comm->messages, in, out, count, dtype, scale));
-    shared_window_reduce_scatter(&comm->window, in, out, count, dtype, scale);
+    const SharedArray *array = array_in_place(comm, in, out, count, dtype);
+    if (array)
+        shared_array_reduce_scatter(&comm->window, array, (void *)in, count, dtype, scale);
+    else
+        shared_window_reduce_scatter(&comm->window, in, out, count, dtype, scale);
     return leave(ST_OK);
 }
 
@@ -218,7 +282,11 @@ Status comm_all_gather(Comm *comm, const void *in, void *out, int64_t count, DTy
 {
     enter(COMM_COLLECTIVE);
     if (!comm->shares) return leave(messages_all_gather(&comm->messages, in, out, count, dtype));
-    shared_window_all_gather(&comm->window, in, out, count, dtype);
+    const SharedArray *array = array_in_place(comm, out, in, count, dtype);
+    if (array)
+        shared_array_all_gather(&comm->window, array, out, count, dtype);
+    else
+        shared_window_all_gather(&comm->window, in, out, count, dtype);
     return leave(ST_OK);
 }
 
@@ -226,7 +294,11 @@ Status comm_broadcast(Comm *comm, void *data, size_t bytes, int root)
 {
     enter(COMM_COLLECTIVE);
     if (!comm->shares) return leave(messages_broadcast(&comm->messages, data, bytes, root));
-    shared_window_broadcast(&comm->window, data, bytes, root);
+    const SharedArray *array = array_with(comm, data, bytes);
+    if (array)
+        shared_array_broadcast(&comm->window, array, data, bytes, root);
+    else
+        shared_window_broadcast(&comm->window, data, bytes, root);
     return leave(ST_OK);
 }
 

@@ -52,6 +52,11 @@ Status comm_broadcast(Comm *comm, void *data, size_t bytes, int root);
 /* Each x[i] becomes the largest of all ranks. */
 Status comm_largest(Comm *comm, double *x, int n);
 
+/* An array of this rank that the others see: collectives in place on it, or on part of it at the
+ * same place in all ranks, move every byte once. All ranks ask for the same size. It goes with
+ * the communicator. NULL: there is none to be had, and ordinary memory serves as well. */
+void *comm_share(Comm *comm, size_t bytes);
+
 /* A collective on an array of `count` elements in place: a shard goes from and to its place in the array, the
  * broadcast is rank 0's. `plain`: by one call of the MPI library, to compare with. */
 Status comm_collective(Comm *comm, Collective op, bool plain, void *data, int64_t count,

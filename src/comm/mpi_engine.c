@@ -15,7 +15,8 @@
 
 static MPI_Comm world, node; /* copies of our own; node: the ranks that share memory */
 static MPI_Op sum_bf16;
-static MPI_Win window = MPI_WIN_NULL;
+static MPI_Win windows[MPI_ENGINE_WINDOWS];
+static int n_windows;
 static MpiAddBf16 *add_bf16;
 
 /* ---- begin and end ---- */
@@ -95,9 +96,12 @@ static int window_open(size_t bytes, void **bases)
     void *own = NULL;
     int ranks = 0;
     MPI_Info apart;
+    MPI_Win window = MPI_WIN_NULL;
+    if (n_windows == MPI_ENGINE_WINDOWS) return MPI_ERR_WIN;
     TRY_MPI(MPI_Info_create(&apart));
     TRY_MPI(MPI_Info_set(apart, "alloc_shared_noncontig", "true"));
     TRY_MPI(MPI_Win_allocate_shared((MPI_Aint)bytes, 1, apart, node, &own, &window));
+    windows[n_windows++] = window;
     TRY_MPI(MPI_Info_free(&apart));
     TRY_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
     TRY_MPI(MPI_Comm_size(node, &ranks));
@@ -109,11 +113,13 @@ static int window_open(size_t bytes, void **bases)
     return MPI_SUCCESS;
 }
 
-static int window_close(void)
+static int windows_close(void)
 {
-    if (window == MPI_WIN_NULL) return MPI_SUCCESS;
-    TRY_MPI(MPI_Win_unlock_all(window));
-    return MPI_Win_free(&window);
+    for (; n_windows > 0; n_windows--) {
+        TRY_MPI(MPI_Win_unlock_all(windows[n_windows - 1]));
+        TRY_MPI(MPI_Win_free(&windows[n_windows - 1]));
+    }
+    return MPI_SUCCESS;
 }
 
 /* ---- bytes between ranks ---- */
@@ -179,7 +185,7 @@ __attribute__((visibility("default"))) const MpiEngine mpi_engine = {
     .library_version = library_version,
     .barrier = barrier,
     .window_open = window_open,
-    .window_close = window_close,
+    .windows_close = windows_close,
     .all_to_all = all_to_all,
     .all_gather = all_gather,
     .broadcast = broadcast,

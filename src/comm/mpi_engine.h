@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MPI_ENGINE_VERSION = 1, MPI_ENGINE_TEXT = 512 };
+enum { MPI_ENGINE_VERSION = 2, MPI_ENGINE_TEXT = 512, MPI_ENGINE_WINDOWS = 16 };
 
 typedef struct MpiPlace {
     int rank, ranks;
@@ -31,9 +31,10 @@ typedef struct MpiEngine {
     void (*library_version)(char text[MPI_ENGINE_TEXT]); /* one line; before init, too */
 
     int (*barrier)(void);
-    /* Memory that the ranks of this node share, `bytes` of each; bases[i] is that of local rank i. */
+    /* Memory that the ranks of this node share, `bytes` of each; bases[i] is that of local rank i.
+     * At most MPI_ENGINE_WINDOWS times. */
     int (*window_open)(size_t bytes, void **bases);
-    int (*window_close)(void);
+    int (*windows_close)(void); /* all of them */
 
     int (*all_to_all)(const void *in, MpiLayout from, void *out, MpiLayout to);
     int (*all_gather)(const void *in, int bytes, void *out, MpiLayout to);

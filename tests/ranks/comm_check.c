@@ -13,6 +13,7 @@
 enum { LONGEST = 300007 }; /* several chunks */
 
 static float *in, *out, *shard_out;
+static char *shared; /* NULL: this path has none */
 static uint64_t hash = 14695981039346656037u;
 
 /* Rounded before it is added, wherever this is inlined. */
@@ -62,6 +63,37 @@ static void add_to_hash(const void *data, size_t n)
         hash = (hash ^ ((const unsigned char *)data)[i]) * 1099511628211u;
 }
 
+static void fill_at(char *data, int rank, int64_t count, DType dtype)
+{
+    fill(rank, count, dtype);
+    if (data != (char *)in) memcpy(data, in, (size_t)count * plan_dtype_size(dtype));
+}
+
+/* In place on part of an array that all ranks see; `out` has the sums. */
+static Status try_shared(Comm *comm, int64_t count, DType dtype)
+{
+    const size_t size = plan_dtype_size(dtype), bytes = (size_t)count * size, from = 64;
+    const Shard own = shard_of(count, comm_ranks(comm), comm_rank(comm));
+    char *data = shared ? shared + from : (char *)in, *mine = data + (size_t)own.first * size;
+    fill_at(data, comm_rank(comm), count, dtype);
+    TRY(comm_reduce_scatter(comm, data, mine, count, dtype, 1));
+    if (memcmp(mine, (char *)out + (size_t)own.first * size, (size_t)own.count * size) != 0)
+        return FAIL(ST_FAILED, "reduce_scatter in place");
+    memset(data, 0x7f, (size_t)own.first * size);
+    TRY(comm_all_gather(comm, mine, data, count, dtype));
+    if (memcmp(data, out, bytes) != 0) return FAIL(ST_FAILED, "all_gather in place");
+    fill_at(data, comm_rank(comm), count, dtype);
+    TRY(comm_all_reduce(comm, data, data, count, dtype, 1));
+    if (memcmp(data, out, bytes) != 0) return FAIL(ST_FAILED, "all_reduce in place");
+    for (int root = 0; root < comm_ranks(comm); root++) {
+        memset(data, comm_rank(comm), bytes);
+        TRY(comm_broadcast(comm, data, bytes, root));
+        for (size_t i = 0; i < bytes; i++)
+            if (data[i] != (char)root) return FAIL(ST_FAILED, "broadcast of %d in place", root);
+    }
+    return ST_OK;
+}
+
 static Status try_array(Comm *comm, int64_t count, DType dtype)
 {
     const size_t bytes = (size_t)count * plan_dtype_size(dtype);
@@ -76,6 +108,7 @@ static Status try_array(Comm *comm, int64_t count, DType dtype)
     if (memcmp(in, out, bytes) != 0)
         return FAIL(ST_FAILED, "all_reduce is not reduce_scatter and all_gather");
     add_to_hash(in, bytes);
+    TRY(try_shared(comm, count, dtype));
     for (int root = 0; root < comm_ranks(comm); root++) {
         memset(out, comm_rank(comm), bytes);
         TRY(comm_broadcast(comm, out, bytes, root));
@@ -88,6 +121,9 @@ static Status try_array(Comm *comm, int64_t count, DType dtype)
 static Status run(Comm *comm)
 {
     static const int64_t counts[] = {0, 1, 2, 3, 63, 64, 65, 997, 4096, 65536, 131071, LONGEST};
+    shared = comm_share(comm, (LONGEST + 64) * sizeof *in);
+    if (!shared != (strcmp(comm_path(comm), "messages") == 0))
+        return FAIL(ST_FAILED, "%s: a shared array", comm_path(comm));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         TRY(try_array(comm, counts[i], DT_F32));
         TRY(try_array(comm, counts[i], DT_BF16));

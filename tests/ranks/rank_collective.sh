@@ -9,7 +9,7 @@ import json
 rows = json.load(open('all.json'))['results']
 assert len(rows) == 24, len(rows)
 for r in rows:
-    assert r['status'] == 'ok' and r['device'] == 'cpu' and r['path'] == 'shared memory', r
+    assert r['status'] == 'ok' and r['device'] == 'cpu' and r['path'] == 'shared arrays', r
     n = r['ranks']
     bus = {'all_reduce': 2 * (n - 1) / n, 'broadcast': 1}.get(r['op'], (n - 1) / n)
     assert abs(r['algbw_gbs'] - r['bytes'] / r['median_ms'] * 1e-6) < 1e-6 * r['algbw_gbs'], r

@@ -78,7 +78,7 @@ wait $sweep 2>/dev/null
 expect_nothing_left "the sweep killed"
 
 start 2 --timeout 3s
-kill -STOP "$(rank_of "${watchers[1]}")"
+kill -STOP "$(rank_of "${watchers[1]}")" || fail "stop"
 wait $sweep
 row timeout 'rank 1 is stopped'
 expect_nothing_left "stopped"

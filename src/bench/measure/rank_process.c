@@ -103,6 +103,8 @@ static bool is_over(void *self)
     if (watch->done)
         return false; /* the process that started the launcher waits no longer than it wants to */
     if (clock_seconds() - watch->started < watch->config->timeout) return false;
+    if (watch->report.status == RECORD_TIMEOUT)
+        return true; /* it has been killed since, and looks different */
     watch->report.status = RECORD_TIMEOUT;
     watch->report.state = state_of(watch->shown);
     return true;

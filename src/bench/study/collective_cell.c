@@ -20,7 +20,7 @@ typedef struct Cell {
     const Config *config;
     CellLink *link;
     Comm *comm;
-    void *data;
+    void *data, *owned; /* owned: the same, where it is not shared */
     int64_t count;
     DType dtype;
     int64_t calls; /* of a sample */
@@ -37,7 +37,7 @@ double collective_cell_bus_factor(Collective op, int64_t ranks)
 
 static void free_memory(Cell *cell)
 {
-    free(cell->data);
+    free(cell->owned);
     for (int side = 0; side < SIDES; side++) sample_list_free(&cell->times[side]);
 }
 
@@ -51,7 +51,9 @@ static Status take_memory(Cell *cell)
         return FAIL(ST_NO_MEMORY, "%d ranks need %s, and %s is available", (int)cell->config->ranks,
                     human_bytes(needed).s, human_bytes((double)left).s);
     TRY(comm_barrier(cell->comm)); /* nobody takes memory before all have looked */
-    cell->data = aligned_alloc(page, (bytes + page - 1) / page * page);
+    cell->data = comm_share(cell->comm, bytes);
+    if (cell->data) return ST_OK;
+    cell->data = cell->owned = aligned_alloc(page, (bytes + page - 1) / page * page);
     return cell->data ? ST_OK : NO_MEMORY("for %zu bytes", bytes);
 }
 
@@ -257,7 +259,7 @@ static Status tell(const Cell *cell)
     TRY(record_put_number(r, "mpi_ratio", s[PLAIN].median / s[OURS].median));
     TRY(record_put_int(r, "calls", cell->calls));
     TRY(record_put_text(r, "device", "cpu"));
-    TRY(record_put_text(r, "path", comm_path(cell->comm)));
+    TRY(record_put_text(r, "path", cell->owned ? comm_path(cell->comm) : "shared arrays"));
     TRY(record_put_text(r, "mpi", comm_library_version(cell->comm)));
     return cell_link_facts(cell->link, r);
 }

@@ -2,7 +2,7 @@
 #include "base/float16.h"
 #include "base/rng.h"
 #include "comm/shard.h"
-#include "comm/shared_window.h"
+#include "comm/shared_array.h"
 #include "with_cmocka.h"
 
 #include <pthread.h>
@@ -55,6 +55,7 @@ static void test_chunks_cover_a_shard_once(void **state)
 /* ---- collectives ---- */
 
 static char *windows[MOST];
+static SharedArray seen = {.bytes = (LONGEST + 2) * sizeof(float)};
 static pthread_barrier_t all_begun;
 
 typedef struct Rank {
@@ -129,6 +130,41 @@ static void try_array(Rank *rank, int64_t count, DType dtype)
     expect_sums(rank, out, 0, count, dtype);
 }
 
+/* The same in place, in arrays that all see. */
+static void try_shared(Rank *rank, int64_t count, DType dtype)
+{
+    SharedWindow *w = &rank->w;
+    const SharedArray *a = &seen;
+    const size_t size = plan_dtype_size(dtype), bytes = (size_t)count * size;
+    char *data = a->base[w->rank] + 2 * size;
+    const Shard own = shard_of(count, w->ranks, w->rank);
+    fill(w->rank, data, count, dtype);
+    shared_array_reduce_scatter(w, a, data, count, dtype, 1);
+    expect_sums(rank, data + (size_t)own.first * size, own.first, own.count, dtype);
+    shared_array_all_gather(w, a, data, count, dtype);
+    expect_sums(rank, data, 0, count, dtype);
+    fill(w->rank, data, count, dtype);
+    shared_array_all_reduce(w, a, data, count, dtype, 1);
+    expect_sums(rank, data, 0, count, dtype);
+    memset(data, w->rank, bytes);
+    shared_array_broadcast(w, a, data, bytes, w->ranks - 1);
+    for (size_t i = 0; i < bytes; i++) rank->wrong += data[i] != w->ranks - 1;
+}
+
+static void test_what_is_in_an_array(void **state)
+{
+    (void)state;
+    static char memory[80];
+    char *bytes = memory + 8;
+    const SharedArray a = {.base = {NULL, bytes}, .bytes = 64};
+    assert_true(shared_array_has(&a, 1, bytes, 64));
+    assert_true(shared_array_has(&a, 1, bytes + 60, 4));
+    assert_true(shared_array_has(&a, 1, bytes + 64, 0));
+    assert_false(shared_array_has(&a, 1, bytes + 60, 5));
+    assert_false(shared_array_has(&a, 1, bytes - 1, 1));
+    assert_false(shared_array_has(&a, 0, bytes, 1));
+}
+
 static void *run_rank(void *arg)
 {
     Rank *rank = arg;
@@ -138,6 +174,8 @@ static void *run_rank(void *arg)
         for (int i = 0; i < N_COUNTS; i++) {
             try_array(rank, counts[i], DT_F32);
             try_array(rank, counts[N_COUNTS - 1 - i], DT_BF16);
+            try_shared(rank, counts[i], DT_BF16);
+            try_shared(rank, counts[N_COUNTS - 1 - i], DT_F32);
         }
     }
     return NULL;
@@ -149,8 +187,10 @@ static void test_collectives(void **state)
     for (int ranks = 1; ranks <= MOST; ranks++) {
         Rank list[MOST] = {0};
         pthread_barrier_init(&all_begun, NULL, (unsigned)ranks);
-        for (int r = 0; r < ranks; r++)
+        for (int r = 0; r < ranks; r++) {
             windows[r] = aligned_alloc(64, (shared_window_bytes(ranks, SEGMENT) + 63) / 64 * 64);
+            seen.base[r] = malloc(seen.bytes);
+        }
         for (int r = 0; r < ranks; r++) {
             list[r].w =
                 (SharedWindow){.rank = r, .ranks = ranks, .segment = SEGMENT, .yields = ranks > 2};
@@ -161,7 +201,10 @@ static void test_collectives(void **state)
             pthread_join(list[r].thread, NULL);
             assert_int_equal(list[r].wrong, 0);
         }
-        for (int r = 0; r < ranks; r++) free(windows[r]);
+        for (int r = 0; r < ranks; r++) {
+            free(windows[r]);
+            free(seen.base[r]);
+        }
         pthread_barrier_destroy(&all_begun);
     }
 }
@@ -171,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shards_cover_everything_once),
         cmocka_unit_test(test_chunks_cover_a_shard_once),
+        cmocka_unit_test(test_what_is_in_an_array),
         cmocka_unit_test(test_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

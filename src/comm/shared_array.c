@@ -1,0 +1,86 @@
+#include "comm/shared_array.h"
+
+#include "comm/rank_sum.h"
+#include "comm/shard.h"
+
+#include <string.h>
+
+bool shared_array_has(const SharedArray *a, int rank, const void *data, size_t bytes)
+{
+    const char *begin = a->base[rank], *at = data;
+    return begin && at >= begin && at <= begin + a->bytes &&
+           bytes <= (size_t)(begin + a->bytes - at);
+}
+
+/* Where `data` is in the array of another rank. */
+static char *place(const SharedWindow *w, const SharedArray *a, const void *data, int rank)
+{
+    return a->base[rank] + ((const char *)data - a->base[w->rank]);
+}
+
+/* Chunk k of this rank's shard becomes the sum of all ranks'. */
+static void sum_own(const SharedWindow *w, const SharedArray *a, const ShardedArray *array,
+                    char *data, int64_t k, DType dtype, float scale)
+{
+    const void *x[SHARED_WINDOW_RANKS];
+    const ShardPiece p = shard_piece(array, w->rank, k);
+    for (int r = 0; r < w->ranks; r++) x[r] = place(w, a, data, r) + p.at;
+    rank_sum(data + p.at, NULL, x, w->ranks, p.count, dtype, scale);
+}
+
+static void collect(const SharedWindow *w, const SharedArray *a, const ShardedArray *array,
+                    char *data, int64_t k)
+{
+    for (int i = 1; i < w->ranks; i++) { /* each begins with its neighbour */
+        const int r = (w->rank + i) % w->ranks;
+        const ShardPiece p = shard_piece(array, r, k);
+        if (p.bytes > 0) memcpy(data + p.at, place(w, a, data, r) + p.at, p.bytes);
+    }
+}
+
+static ShardedArray array_of(const SharedWindow *w, int64_t count, DType dtype)
+{
+    return (ShardedArray){count, plan_dtype_size(dtype), w->segment, w->ranks};
+}
+
+/* Before the first barrier some ranks have not written what is theirs, before the last one some
+ * still read. Chunk k is collected where everybody has summed it; what is overwritten then has
+ * been read for that sum. */
+void shared_array_all_reduce(SharedWindow *w, const SharedArray *a, void *data, int64_t count,
+                             DType dtype, float scale)
+{
+    const ShardedArray array = array_of(w, count, dtype);
+    const int64_t chunks = shard_chunks(&array);
+    for (int64_t round = 0; round <= chunks; round++) {
+        shared_window_barrier(w);
+        if (round < chunks) sum_own(w, a, &array, data, round, dtype, scale);
+        if (round > 0) collect(w, a, &array, data, round - 1);
+    }
+    shared_window_barrier(w);
+}
+
+void shared_array_reduce_scatter(SharedWindow *w, const SharedArray *a, void *data, int64_t count,
+                                 DType dtype, float scale)
+{
+    const ShardedArray array = array_of(w, count, dtype);
+    shared_window_barrier(w);
+    for (int64_t k = 0; k < shard_chunks(&array); k++) sum_own(w, a, &array, data, k, dtype, scale);
+    shared_window_barrier(w);
+}
+
+void shared_array_all_gather(SharedWindow *w, const SharedArray *a, void *data, int64_t count,
+                             DType dtype)
+{
+    const ShardedArray array = array_of(w, count, dtype);
+    shared_window_barrier(w);
+    for (int64_t k = 0; k < shard_chunks(&array); k++) collect(w, a, &array, data, k);
+    shared_window_barrier(w);
+}
+
+void shared_array_broadcast(SharedWindow *w, const SharedArray *a, void *data, size_t bytes,
+                            int root)
+{
+    shared_window_barrier(w);
+    if (w->rank != root && bytes > 0) memcpy(data, place(w, a, data, root), bytes);
+    shared_window_barrier(w);
+}
