@@ -11,6 +11,7 @@ typedef struct Binding {
     int threads;
     OpImpl *impls;     /* of each node */
     size_t *workspace; /* bytes each asks for */
+    int *waits;        /* the node of the other queue that each waits for; PLAN_NONE: none */
     MemPlan mem;
 } Binding;
 

@@ -3,6 +3,7 @@
 #include "backend/thread_team.h"
 #include "base/clock.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 static void place_tensors(Session *s)
@@ -105,6 +106,7 @@ void session_release(Session *s)
 void session_close(Session *s)
 {
     if (!s->api) return;
+    comm_queue_close(s->queue);
     session_drop_graphs(s);
     forget_nodes(s);
     session_release(s);
@@ -134,9 +136,37 @@ static Status communicate(Session *s, const OpImpl *impl, const OpCall *call)
     return status;
 }
 
+static Status run_beside(void *self, int node)
+{
+    Session *s = self;
+    const OpCall call = node_call(s, node);
+    return communicate(s, &s->binding->impls[node], &call);
+}
+
+/* Observers see one node at a time: for them nothing runs beside another. */
+static bool runs_beside(const Session *s, int node)
+{
+    return s->queue && s->plan->nodes[node].queue == QUEUE_COMMUNICATION && s->n_observers == 0;
+}
+
+/* Nodes that nobody reads in this step end with it. */
+static Status drain(Session *s, Phase phase)
+{
+    int begin = 0, end = 0;
+    plan_phase_nodes(s->plan, PHASE_OPTIMIZER, &begin, &end);
+    return s->queue && phase == PHASE_BACKWARD && begin == end ? comm_queue_wait(s->queue, INT_MAX)
+                                                               : ST_OK;
+}
+
 static Status run_node(Session *s, int node)
 {
     const Binding *binding = s->binding;
+    if (runs_beside(s, node)) {
+        comm_queue_put(s->queue, node);
+        return ST_OK;
+    }
+    if (s->queue && binding->waits[node] != PLAN_NONE)
+        TRY(comm_queue_wait(s->queue, binding->waits[node]));
     const OpImpl *impl = &binding->impls[node];
     const ObserverEvent event = {s->plan, node, s->api, s->backend, s->memory, impl->name};
     const OpCall call = node_call(s, node);
@@ -148,6 +178,15 @@ static Status run_node(Session *s, int node)
         if (s->observers[o].end) TRY(s->observers[o].end(s->observers[o].self, &event));
     }
     return ST_OK;
+}
+
+Status session_join(Session *s, struct Comm *comm)
+{
+    int beside = 0;
+    for (int i = 0; i < s->plan->n_nodes; i++)
+        beside += s->plan->nodes[i].queue == QUEUE_COMMUNICATION;
+    s->comm = comm;
+    return comm && beside > 0 ? comm_queue_open(&s->queue, run_beside, s, beside) : ST_OK;
 }
 
 static Status run_nodes(Session *s, Phase phase)
@@ -167,7 +206,9 @@ Status session_run(Session *s, Phase phase)
 {
     if (phase == PHASE_FORWARD)
         s->micro_batch = (s->micro_batch + 1) % plan_phase_runs(s->plan, PHASE_FORWARD);
-    return s->graph[phase] ? s->api->launch(s->backend, s->graph[phase]) : run_nodes(s, phase);
+    if (s->graph[phase]) return s->api->launch(s->backend, s->graph[phase]);
+    TRY(run_nodes(s, phase));
+    return drain(s, phase);
 }
 
 /* Forward and backward of one micro-batch; in a graph of the whole step the optimizer, too. */

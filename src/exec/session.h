@@ -2,6 +2,7 @@
 #pragma once
 
 #include "exec/binding.h"
+#include "exec/comm_queue.h"
 #include "exec/observer.h"
 
 enum { SESSION_MAX_OBSERVERS = 8 };
@@ -20,7 +21,8 @@ typedef struct Session {
                                  launches it for each, forward and backward */
     Observer observers[SESSION_MAX_OBSERVERS];
     int n_observers;
-    struct Comm *comm;      /* the ranks that run the plan, set by whoever opened it; NULL: one */
+    struct Comm *comm;      /* the ranks that run the plan: session_join(); NULL: one */
+    CommQueue *queue;       /* of nodes that run beside others; NULL: none does */
     int64_t micro_batch;    /* that runs, from 0; only the last one's gradients travel */
     bool alone;             /* collectives are left out: what a step takes without them */
     double comm_seconds;    /* of collectives so far */
@@ -29,6 +31,8 @@ typedef struct Session {
 
 Status session_open(Session *s, const Binding *binding, int device);
 void session_close(Session *s);
+/* Several ranks run the plan. */
+Status session_join(Session *s, struct Comm *comm);
 /* Gives the memory back and leaves the device open, its libraries warm: only session_close() may follow. */
 void session_release(Session *s);
 Status session_observe(Session *s, Observer observer);

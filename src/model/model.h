@@ -3,7 +3,8 @@
  *     forward (forward.c, attention_alone.c) -> fused nodes (transform_fuse.c), head and loss in chunks
  *     (transform_chunk_head.c), or primitives for eager (transform_decompose.c) -> backward (backward.c) ->
  *     recomputation (transform_recompute.c) -> sums over micro-batches (transform_accumulate.c) -> means
- *     over ranks (transform_data_parallel.c) -> optimizer (optimizer.c), or the backward pass cut off again (transform_forward_grad.c) */
+ *     over ranks (transform_data_parallel.c) -> optimizer (optimizer.c), or the backward pass cut off again
+ *     (transform_forward_grad.c) */
 #pragma once
 
 #include "config/config.h"

@@ -123,6 +123,9 @@ static void send(Builder *b, const Model *model, Phase phase, int tensor)
     builder_scope(b, PLAN_NONE, "ranks/all_reduce");
     builder_node(b, OP_all_reduce, IDS(tensor), IDS(tensor))->scale =
         1 / (double)model->config.ranks;
+    if (b->status != ST_OK) return;
+    Node *node = &b->plan->nodes[b->plan->n_nodes - 1];
+    node->queue = model->config.parallel == PARALLEL_DDP ? QUEUE_COMMUNICATION : QUEUE_COMPUTE;
 }
 
 /* Those that are whole by now; at the end of the pass all. */
@@ -180,8 +183,9 @@ static void one_by_one(Builder *b, const Model *model)
 
 void transform_data_parallel(Builder *b, Model *model)
 {
-    if (model->config.ranks <= 1 || !config_mode_has_backward(model->mode)) return;
+    if (model->config.ranks <= 1) return;
     b->plan->ranks = model->config.ranks;
+    if (!config_mode_has_backward(model->mode)) return;
     if (model->config.parallel == PARALLEL_DDP_NAIVE)
         one_by_one(b, model);
     else

@@ -80,11 +80,16 @@ typedef struct NodeAttr {
     double scale, shift;
 } NodeAttr;
 
+/* Where a node runs. Nodes of one queue run in the order of the plan; those of the other wait for them only
+ * where they read or write the same memory. */
+typedef enum Queue { QUEUE_COMPUTE, QUEUE_COMMUNICATION } Queue;
+
 typedef struct Node {
     OpKind op;
     Phase phase;
     int layer;              /* PLAN_NONE outside the blocks */
     char scope[PLAN_SCOPE]; /* "layer.3/attn/softmax" */
+    Queue queue;
     bool recomputed; /* repeats a forward node during backward (model/transform_recompute.c) */
     int first, n_out,
         n_in; /* operands: outputs, then inputs; PLAN_NONE where an optional one is absent */

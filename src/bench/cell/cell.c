@@ -165,7 +165,7 @@ static Status start(Cell *cell)
 {
     const double opening = clock_seconds();
     TRY(session_open(&cell->session, &cell->fit.binding, cell->placement.device));
-    cell->session.comm = cell->comm;
+    TRY(session_join(&cell->session, cell->comm));
     CLEANUP(json_text_free)
     Record *took = json_pack("{s:f, s:f, s:f}", "plan_ms", cell->plan_seconds * 1e3, "open_ms",
                              (clock_seconds() - opening) * 1e3, "prepare_ms",

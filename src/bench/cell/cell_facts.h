@@ -24,7 +24,7 @@ typedef struct CellBaseline {
 
 /* Before the run: where, what, how much; phases that do not fit are settled here. */
 Status cell_facts_planned(const CellOpen *cell);
-/* After the run, with the session still open: loss and skipped steps; memory, which the last cell of a process
- * gives back. */
+/* After the run, with the session still open: loss and skipped steps; memory, which the last cell of a
+ * process gives back. */
 Status cell_facts_trained(const CellOpen *cell);
 Status cell_facts_measured(const CellOpen *cell, const CellBaseline *before, bool last);

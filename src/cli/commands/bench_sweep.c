@@ -139,24 +139,6 @@ static Status run_cell(const Config *config, CellLink *link)
     return config->ranks > 1 ? rank_launch_run(config, link) : cell_run(config, link);
 }
 
-static bool has_ranks(const Sweep *sweep)
-{
-    for (int i = 0; i < sweep->n; i++) {
-        if (sweep->configs[i].ranks > 1) return true;
-    }
-    return false;
-}
-
-/* What other programs are asked, or hook into, has one rank. */
-static Status check_ranks(const Settings *settings, const Sweep *sweep)
-{
-    if (!has_ranks(sweep)) return ST_OK;
-    if (settings->peer) return FAIL(ST_UNSUPPORTED, "--peer %s has one rank", settings->peer);
-    if (settings->nvtx || settings->annotate_mha)
-        return FAIL(ST_UNSUPPORTED, "--nvtx and --annotate-mha have one rank");
-    return ST_OK;
-}
-
 static Status run_sweep(const Settings *settings, const Sweep *sweep, const RecordSet *known,
                         int *exit_code)
 {
@@ -189,22 +171,12 @@ static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exi
     TRY(read_resumed(settings, &known));
     if (settings->dry_run) return bench_dry_run(settings, sweep, &known);
     TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n, .resumed = &known}));
-    if (!has_ranks(sweep)) return run_sweep(settings, sweep, &known, exit_code);
-    const RankLaunch launch = {.command = cmd_bench.name,
-                               .options = &cmd_bench.options,
-                               .launcher = settings->launcher,
-                               .hosts = settings->hosts,
-                               .model = settings->model};
-    TRY(rank_launch_prepare(&launch));
-    const Status status = run_sweep(settings, sweep, &known, exit_code);
-    rank_launch_finish();
-    return status;
+    return run_sweep(settings, sweep, &known, exit_code);
 }
 
 Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     TRY(check_peer(settings, sweep));
-    TRY(check_ranks(settings, sweep));
     TRY(bench_output_check(settings));
     TRY(other_machine_check(settings, settings->dry_run, "--dry-run"));
     TRY(output_check_nvtx(settings));

@@ -9,13 +9,13 @@
 #include "ops/adam_state.h"
 #include "ops/element.h"
 #include "report/export/export_metadata.h"
+#include "report/export/export_ranks.h"
 #include "report/export/safetensors.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A dynamic loss scale starts at 2^16: after this many halvings something else is wrong. */
 enum { MOST_SKIPS = 64 };
@@ -43,11 +43,6 @@ static int64_t micro_batches(const Model *model)
     return plan_phase_runs(&model->plan, PHASE_FORWARD);
 }
 
-static int64_t ranks(const Export *e)
-{
-    return e->session->comm ? comm_ranks(e->session->comm) : 1;
-}
-
 /* ---- what the file holds ---- */
 
 static Status declare_params(const Export *e, const char *prefix)
@@ -65,7 +60,7 @@ static Status declare_params(const Export *e, const char *prefix)
 static Status declare(const Export *e)
 {
     const Config *c = e->config;
-    const int64_t rows = micro_batches(e->model) * ranks(e) * c->batch;
+    const int64_t rows = micro_batches(e->model) * plan_ranks(&e->model->plan) * c->batch;
     const int64_t ids[] = {rows, c->ctx}, logits[] = {rows, c->ctx, c->model.vocab};
     TRY(export_metadata_put(e->file, c, e->model));
     TRY(safetensors_declare(e->file, "tokens", DT_I32, 2, ids));
@@ -80,37 +75,17 @@ static Status declare(const Export *e)
 
 /* ---- the run ---- */
 
-/* What every rank has of each micro-batch, one after the other: rows of one large batch. */
-static Status write_rows(const Export *e, const char *own, size_t bytes)
-{
-    Comm *comm = e->session->comm;
-    const size_t each = bytes / (size_t)micro_batches(e->model);
-    if (!comm) return safetensors_data(e->file, own, bytes);
-    CLEANUP(array_free) char *rows = malloc(each);
-    if (!rows) return NO_MEMORY("for the rows of another rank");
-    for (int64_t i = 0; i < micro_batches(e->model); i++) {
-        for (int r = 0; r < comm_ranks(comm); r++) {
-            if (r == comm_rank(comm)) memcpy(rows, own + (size_t)i * each, each);
-            TRY(comm_broadcast(comm, rows, each, r));
-            TRY(safetensors_data(e->file, rows, each));
-        }
-    }
-    return ST_OK;
-}
-
 static Status write_ids(const Export *e, int id)
 {
     TRY(session_download(e->session, id, e->buffer));
-    return write_rows(e, e->buffer, plan_bytes(shape(e, id)));
+    return export_ranks_rows(e->file, e->session->comm, micro_batches(e->model), e->buffer,
+                             plan_bytes(shape(e, id)));
 }
 
-/* The mean over all ranks. */
 static Status write_loss(const Export *e, double *loss)
 {
-    Comm *comm = e->session->comm;
     TRY(session_download(e->session, e->model->loss, e->buffer));
-    if (comm)
-        TRY(comm_all_reduce(comm, e->buffer, e->buffer, 1, DT_F32, 1 / (float)comm_ranks(comm)));
+    TRY(export_ranks_mean(e->session->comm, e->buffer));
     *loss = element_get(e->buffer, shape(e, e->model->loss)->dtype, 0);
     return safetensors_data(e->file, e->buffer, plan_bytes(shape(e, e->model->loss)));
 }
@@ -286,7 +261,8 @@ static Status run_steps(Export *e, ExportSummary *summary)
     } else {
         TRY(usable_gradients(e, &loss_scale));
     }
-    TRY(write_rows(e, e->logits, logits_bytes(e->model)));
+    TRY(export_ranks_rows(e->file, e->session->comm, micro_batches(e->model), e->logits,
+                          logits_bytes(e->model)));
     TRY(write_loss(e, &summary->loss));
     if (!config_mode_has_backward(e->model->mode)) return ST_OK;
     TRY(write_all(e, GRADIENTS, loss_scale));
@@ -403,7 +379,7 @@ Status export_step(const Config *config, const char *model, const char *path, Co
     TRY(check_fit(&e, &fit, &placement, weights != NULL));
     TRY(safetensors_open(&file, path));
     TRY(session_open(&session, &fit.binding, placement.device));
-    session.comm = comm;
+    TRY(session_join(&session, comm));
     TRY(take_buffers(&e));
     TRY(init_session(&session, &fit.model));
     if (weights) TRY(weights_load(&session, &fit.model, &e.tensors, weights));
