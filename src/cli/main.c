@@ -84,6 +84,16 @@ static void tell_of_dropout(const Sweep *sweep)
     }
 }
 
+static void tell_of_same_models(const SameModel *same)
+{
+    if (!*same->kept) return;
+    if (strcmp(same->kept, same->left_out) == 0)
+        log_note("--model: %s is there twice, as the same model: once in the results", same->kept);
+    else
+        log_note("--model: %s computes the same as %s: it is the same model, once in the results",
+                 same->left_out, same->kept);
+}
+
 /* Beside the tree of a file there are its text and what is made of both. */
 static void limit_reading(const Settings *settings)
 {
@@ -108,6 +118,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
     TRY(output_lock(&settings, &command->options));
     warn_of_loss_scale(&settings, &sweep);
     warn_of_threads(&settings, &sweep);
+    tell_of_same_models(&sweep.same);
     tell_of_dropout(&sweep);
     limit_reading(&settings);
     return command->run(&settings, &sweep, exit_code);

@@ -59,9 +59,6 @@ static Status check_model(const Config *c)
 {
     const ModelSpec *m = &c->model;
     Status status = model_spec_check(m);
-    if (status == ST_OK && m->positions > 0 && c->ctx > m->positions)
-        status = FAIL(ST_USAGE, "--ctx %" PRId64 " is beyond its %" PRId64 " positions", c->ctx,
-                      m->positions);
     if (status == ST_OK && c->accumulate > 1 && c->mode != MODE_TRAIN)
         status = FAIL(ST_USAGE,
                       "--accumulate %" PRId64 " sums gradients for the optimizer, which --mode %s "
@@ -99,6 +96,14 @@ static Status check_attention(const Config *c)
         return FAIL(ST_USAGE, "heads %" PRId64 " x d_head %" PRId64 " is too wide; at most %.0f",
                     c->heads, c->d_head, option_table[OPTION_D_MODEL].max);
     return check_products(products, sizeof products / sizeof *products);
+}
+
+Status config_check_positions(const Config *c)
+{
+    const int64_t positions = c->subject == SUBJECT_MODEL ? c->model.positions : 0;
+    if (positions == 0 || c->ctx <= positions) return ST_OK;
+    return of_model(c, FAIL(ST_UNSUPPORTED, "--ctx %" PRId64 " is beyond its %" PRId64 " positions",
+                            c->ctx, positions));
 }
 
 Status config_check(const Config *config)

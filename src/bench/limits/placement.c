@@ -100,6 +100,7 @@ static Status check_kernels(const Config *config)
  * is half a second for each cell that cannot be. */
 static Status check_device(const Config *config, Placement *p)
 {
+    TRY(config_check_positions(config));
     if (p->backend == BACKEND_cpu) return check_cpu(config);
     TRY(check_kernels(config));
     if (p->here) p->capability = backend_api(p->backend)->capability(p->device);
