@@ -79,7 +79,7 @@ static void tell_of_dropout(const Sweep *sweep)
     for (int i = 0; i < sweep->n; i++) {
         const ModelSpec *model = &sweep->configs[i].model;
         if (!model->dropout || strcmp(model->name, told) == 0) continue;
-        log_note("%s: its file asks for dropout, which runs as 0", model->name);
+        log_note("%s: %s", model->name, command_dropout);
         told = model->name;
     }
 }
@@ -119,7 +119,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
     warn_of_loss_scale(&settings, &sweep);
     warn_of_threads(&settings, &sweep);
     tell_of_same_models(&sweep.same);
-    tell_of_dropout(&sweep);
+    if (command != &cmd_suite || settings.dry_run) tell_of_dropout(&sweep); /* its parts do */
     limit_reading(&settings);
     return command->run(&settings, &sweep, exit_code);
 }

@@ -42,6 +42,15 @@ run --model secret/first,secret/second --baseline first >base.out 2>base.err || 
 expect base.out '^\| second'
 refuse base.out '^\| second.* - \|'
 
+# --- what a file says of attention beyond its heads
+mkdir wide
+sed 's/Llama/Mistral/; s/"vocab_size"/"head_dim": 6, "sliding_window": 5, "num_key_value_heads": 4, &/' secret/first/config.json >wide/config.json
+run --model wide >wide.out 2>wide.err || fail "a model with a window and wide heads"
+expect wide.out 'Common: .*d_head 6, .*kv_heads 4, window 5, ctx 8'
+run --model secret/first,wide --memory-limit 1MiB >wide.out 2>wide.err
+refuse wide.out 'Common: .*(d_head|window)'
+refuse first.out 'Common: .*(d_head|window)'
+
 # --- a context beyond the positions is a row; alone it is refused
 run --model secret/first --ctx 4,9 --out beyond.json >beyond.out 2>beyond.err || fail "a context beyond the positions in a sweep"
 [ "$(rows beyond.json '"status":"ok"')" -ge 1 ] || fail "the other context did not run"
