@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+const char command_dropout[] = "its file asks for dropout, which runs as 0";
+
 const Command *const command_list[] = {
 #define COMMAND(name) &cmd_##name,
 #include "cli/commands.def"

@@ -29,5 +29,7 @@ typedef struct Command {
 #include "cli/commands.def"
 
 extern const Command *const command_list[]; /* ended by NULL */
+/* The end of the line that tells of it, once for each model of a command; in all parts of a suite, too. */
+extern const char command_dropout[];
 /* ST_USAGE names the nearest one. */
 Status command_find(const char *name, const Command **out);

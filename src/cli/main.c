@@ -81,9 +81,19 @@ static void tell_of_dropout(const Sweep *sweep)
     for (int i = 0; i < sweep->n; i++) {
         const ModelSpec *model = &sweep->configs[i].model;
         if (!model->dropout || strcmp(model->name, told) == 0) continue;
-        log_note("%s: its file asks for dropout, which runs as 0", model->name);
+        log_note("%s: %s", model->name, command_dropout);
         told = model->name;
     }
+}
+
+static void tell_of_same_models(const SameModel *same)
+{
+    if (!*same->kept) return;
+    if (strcmp(same->kept, same->left_out) == 0)
+        log_note("--model: %s is there twice, as the same model: once in the results", same->kept);
+    else
+        log_note("--model: %s computes the same as %s: it is the same model, once in the results",
+                 same->left_out, same->kept);
 }
 
 /* Beside the tree of a file there are its text and what is made of both. */
@@ -110,7 +120,8 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
     TRY(output_lock(&settings, &command->options));
     warn_of_loss_scale(&settings, &sweep);
     warn_of_threads(&settings, &sweep);
-    tell_of_dropout(&sweep);
+    tell_of_same_models(&sweep.same);
+    if (command != &cmd_suite || settings.dry_run) tell_of_dropout(&sweep); /* its parts do */
     limit_reading(&settings);
     return command->run(&settings, &sweep, exit_code);
 }

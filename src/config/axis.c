@@ -17,11 +17,20 @@ void axis_free(Axis *axis)
     *axis = (Axis){0};
 }
 
+void axis_note_same(SameModel *same, const ModelSpec *kept, const ModelSpec *left_out)
+{
+    if (*same->kept) return;
+    memcpy(same->kept, kept->name, sizeof same->kept);
+    memcpy(same->left_out, left_out->name, sizeof same->left_out);
+}
+
 /* Kept unless it is among the first `known` values. */
 static Status push(Axis *axis, const OptionValue *value, int known)
 {
     for (int i = 0; i < known; i++) {
-        if (option_value_compare(&axis->values[i], value) == 0) return ST_OK;
+        if (option_value_compare(&axis->values[i], value) != 0) continue;
+        if (value->model) axis_note_same(&axis->same, axis->values[i].model, value->model);
+        return ST_OK;
     }
     if (axis->n == SWEEP_MAX_VALUES) return FAIL(ST_USAGE, "more than %d values", SWEEP_MAX_VALUES);
     TRY(array_grow(&axis->values, (size_t)axis->n, 1, sizeof *axis->values));

@@ -59,9 +59,6 @@ static Status check_model(const Config *c)
 {
     const ModelSpec *m = &c->model;
     Status status = model_spec_check(m);
-    if (status == ST_OK && m->positions > 0 && c->ctx > m->positions)
-        status = FAIL(ST_USAGE, "--ctx %" PRId64 " is beyond its %" PRId64 " positions", c->ctx,
-                      m->positions);
     if (status == ST_OK && c->accumulate > 1 && c->mode != MODE_TRAIN)
         status = FAIL(ST_USAGE,
                       "--accumulate %" PRId64 " sums gradients for the optimizer, which --mode %s "
@@ -113,6 +110,14 @@ static Status check_collective(const Config *c)
                     "--bytes %" PRId64 ": no whole number of elements of %" PRId64 " bytes (%s)",
                     c->bytes, size, config_precisions[c->precision]);
     return ST_OK;
+}
+
+Status config_check_positions(const Config *c)
+{
+    const int64_t positions = c->subject == SUBJECT_MODEL ? c->model.positions : 0;
+    if (positions == 0 || c->ctx <= positions) return ST_OK;
+    return of_model(c, FAIL(ST_UNSUPPORTED, "--ctx %" PRId64 " is beyond its %" PRId64 " positions",
+                            c->ctx, positions));
 }
 
 Status config_check(const Config *config)

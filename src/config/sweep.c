@@ -236,11 +236,14 @@ static Status make_cell(const Reader *r, int index, Config *cell)
     return config_check(cell);
 }
 
+/* Models of files go by their hash, as keys of results do, not by their name. */
 static int compare(const Config *a, const Config *b)
 {
+    const bool files = model_spec_is_file(&a->model) && model_spec_is_file(&b->model);
     int order = 0;
-    for (int id = 0; id < CELL_FIELD_COUNT && order == 0; id++)
-        order = option_value_compare_cells((OptionId)id, a, b);
+    for (int id = 0; id < CELL_FIELD_COUNT && order == 0; id++) {
+        if (id != OPTION_SIZE || !files) order = option_value_compare_cells((OptionId)id, a, b);
+    }
     return order;
 }
 
@@ -262,7 +265,10 @@ static Status drop_equal(Sweep *sweep)
     for (int i = 0; i < n; i++) sorted[i] = &sweep->configs[i];
     qsort(sorted, (size_t)n, sizeof *sorted, compare_for_sort);
     for (int i = 1; i < n; i++) {
-        if (compare(sorted[i - 1], sorted[i]) == 0) drop[sorted[i] - sweep->configs] = true;
+        if (compare(sorted[i - 1], sorted[i]) != 0) continue;
+        drop[sorted[i] - sweep->configs] = true;
+        if (model_spec_is_file(&sorted[i]->model))
+            axis_note_same(&sweep->same, &sorted[i - 1]->model, &sorted[i]->model);
     }
     sweep->n = 0;
     for (int i = 0; i < n; i++) {
@@ -305,6 +311,7 @@ static Status tell_models_apart(const Axis *models)
 static Status make_cells(const Reader *r, Sweep *sweep)
 {
     int n = 0;
+    sweep->same = r->axes[OPTION_MODEL].same;
     TRY(count_cells(r, &n));
     sweep->configs = malloc((size_t)n * sizeof *sweep->configs);
     if (!sweep->configs) return NO_MEMORY("for %d cells", n);

@@ -42,6 +42,25 @@ run --model secret/first,secret/second --baseline first >base.out 2>base.err || 
 expect base.out '^\| second'
 refuse base.out '^\| second.* - \|'
 
+# --- what a file says of attention beyond its heads
+mkdir wide
+sed 's/Llama/Mistral/; s/"vocab_size"/"head_dim": 6, "sliding_window": 5, "num_key_value_heads": 4, &/' secret/first/config.json >wide/config.json
+run --model wide >wide.out 2>wide.err || fail "a model with a window and wide heads"
+expect wide.out 'Common: .*d_head 6, .*kv_heads 4, window 5, ctx 8'
+run --model secret/first,wide --memory-limit 1MiB >wide.out 2>wide.err
+refuse wide.out 'Common: .*(d_head|window)'
+refuse first.out 'Common: .*(d_head|window)'
+
+# --- a context beyond the positions is a row; alone it is refused
+run --model secret/first --ctx 4,9 --out beyond.json >beyond.out 2>beyond.err || fail "a context beyond the positions in a sweep"
+[ "$(rows beyond.json '"status":"ok"')" -ge 1 ] || fail "the other context did not run"
+expect beyond.json '"status":"unsupported"'
+expect beyond.json '"message":"--model first: --ctx 9 is beyond its 8 positions"'
+run --model secret/first --ctx 9 >beyond.out 2>beyond.err
+code=$?
+expect_code 2 "a context beyond the positions"
+[ ! -s beyond.out ] && [ "$(wc -l <beyond.err)" = 1 ] || fail "a context beyond the positions: one line"
+
 # --- two folders of the same name, and one that is called as a bundled model
 mkdir -p one/twin two/twin gpt2
 cp secret/first/config.json one/twin
@@ -50,8 +69,26 @@ cp secret/first/config.json gpt2
 run --model one/twin,two/twin --out twins.json >twins.out 2>twins.err || fail "two folders of the same name"
 [ "$(grep -Eo '"size":"twin-[0-9a-f]{4}"' twins.json | sort -u | wc -l)" = 2 ] || fail "two models of one name"
 [ "$(grep -Eo '[]] twin-[0-9a-f]{4}:' twins.err | sort -u | wc -l)" = 2 ] || fail "two labels of one name"
+[ "$(rows twins.json '"ctx":8[,}]')" = 2 ] || fail "two rows"
+# A row that was there before has the name that it has beside the other.
+run --model one/twin --out one.json 2>one.err || fail "one of them"
+expect one.json '"size":"twin"'
+run --model one/twin,two/twin --resume one.json >both.out 2>both.err || fail "the other"
+[ "$(grep -c 'from the file' both.err)" = 1 ] || fail "the first was measured again"
+[ "$(grep -Eo '"size":"twin[^"]*"' one.json | sort -u)" = "$(grep -Eo '"size":"twin[^"]*"' twins.json | sort -u)" ] || fail "names of two kinds"
+[ "$(grep -cE '^\| twin-[0-9a-f]{4} ' both.out)" = 2 ] || fail "names of two kinds in the table"
+# Models that compute the same are one, and that is said.
+refuse both.err 'same model'
+cp -r one/twin copy
+run --model one/twin,copy >copy.out 2>copy.err || fail "a copy"
+[ "$(grep -c 'copy computes the same as twin: it is the same model, once in the results' copy.err)" = 1 ] || fail "a copy is left out without a word"
+[ "$(grep -cE '^\| (twin|copy) ' copy.out)" = 1 ] || fail "a copy has a row of its own"
+sed -i 's/"vocab_size": 11/"vocab_size": 12/' copy/config.json
+run --model one/twin,copy --vocab 7 >copy.out 2>copy.err || fail "models that an override makes equal"
+expect copy.err 'copy computes the same as twin'
 run --model one/twin,one/twin/config.json --out twins.json --resume twins.json >twins.out 2>twins.err || fail "one model twice"
 expect twins.err '1/1. twin: '
+expect twins.err 'twin is there twice, as the same model'
 run --model ./gpt2 --out named.json 2>named.err || fail "a folder that is called gpt2"
 expect named.json '"size":"gpt2-[0-9a-f]{4}"'
 expect named.json '"command":"roofstep bench .*--model ./gpt2 '

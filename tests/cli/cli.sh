@@ -36,6 +36,9 @@ matches() {
     done
 }
 
+# The program has sanitizers, which take ten times as long: work that grows is smaller there.
+sanitized() { "$program" --version | grep -qE '^compiler .*(address|thread)'; }
+
 cases=0
 # refused FRAGMENT ARGUMENTS...: the program refuses them in one line that has the fragment; counted in `cases`
 refused() {

@@ -20,6 +20,21 @@ sed -i '0,/"waiting"/s//"done"/' 'a suite/suite.json'
 [ $? = 2 ] && grep -q 'holds a suite' err || fail 'a second suite in the same folder is not refused'
 cp -r 'a suite' killed
 
+# ---- what every part says of its model is told once ----
+
+cat >model.json <<'END'
+{"architectures": ["GPT2LMHeadModel"], "n_embd": 16, "n_head": 2, "n_layer": 1, "n_positions": 8, "vocab_size": 31,
+ "activation_function": "gelu_new"}
+END
+"$program" suite --model model.json --ctx 4 --batch 1 --device cpu --threads 1 --budget 1s --out-dir dropout >out 2>err </dev/null &
+for _ in $(seq 100); do [ ! -s dropout/suite.json ] || break; sleep 0.05; done
+kill -KILL $!
+wait $! 2>/dev/null
+sed -i '0,/"waiting"/s//"done"/' dropout/suite.json
+"$program" suite --resume dropout >out 2>err </dev/null || fail "a suite of a model: exit code $?"
+[ "$(grep -c '^\[[0-9]*/[0-9]*\] roofstep ' err)" = 7 ] || fail 'not seven parts of a model were run'
+[ "$(grep -c 'model: its file asks for dropout, which runs as 0' err)" = 1 ] || fail 'dropout is not told once'
+
 # ---- undisturbed ----
 
 "$program" suite --resume 'a suite' >out 2>err </dev/null || fail "exit code $?"

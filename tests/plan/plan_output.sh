@@ -92,8 +92,11 @@ has 'planned for another machine: NVIDIA H200' '| train '
 matches 'dry run: [0-9]+ cells? would run; expected time [0-9]+s'
 
 # The deepest there may be does not take minutes.
-plan --num-layers 1024 --d-model 64 --d-ff 64 --num-heads 2 --ctx 16 --batch 1 --device cpu || fail 'the deepest model'
-has 30,771,264
+deepest=1024
+parameters=30,771,264
+if sanitized; then deepest=128 parameters=4,966,464; fi
+plan --num-layers $deepest --d-model 64 --d-ff 64 --num-heads 2 --ctx 16 --batch 1 --device cpu || fail 'the deepest model'
+has $parameters
 
 # Two cells, two limits: four rows, as many fields in each.
 plan --size tiny --device cpu --ctx 16,32 --memory-limit 200MiB,2GiB --format csv --out plan.csv || fail 'csv'

@@ -100,6 +100,12 @@ STAT
 profile --steps 2 --ctx 4,8,12 >sweep.out 2>sweep.err || fail "a sweep"
 [ "$(grep -c '^| custom ' sweep.out)" = 3 ] || fail "three rows"
 expect sweep.out '^\| custom .*\([a-z]+[^)]*\): [a-z]+'
+profile --steps 2 --accumulate 1,2 --num-layers 1,2 >fields.out 2>&1 || fail "a sweep of other fields"
+expect fields.out '^\| size .*\| exec +\| layers \| accumulate \| forward'
+for fields in '1 \| +1' '1 \| +2' '2 \| +1' '2 \| +2'; do
+    expect fields.out "^\| custom .*\| fused +\| +$fields \| +[0-9]"
+done
+! grep -q '^| size.*accumulate' sweep.out || fail "a column of what is the same in all rows"
 expect sweep.out 'wall, step \(ms\) \| device, step \(ms\)'
 profile --steps 2 --against eager >against.out 2>against.err || fail "--against"
 # 3 projections, 2 x 4 of RoPE, scores, scale, mask, 5 of softmax, x V, output, residual

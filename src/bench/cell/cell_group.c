@@ -262,6 +262,14 @@ Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
     return ST_OK;
 }
 
+/* Folders are renamed, and two that share a name have it with their hash: a row of the file is called as new
+ * ones are. */
+static Status name_as_asked(Record *record, const Config *config)
+{
+    if (config->subject != SUBJECT_MODEL || !model_spec_is_file(&config->model)) return ST_OK;
+    return record_put_text(record, "size", config->model.size);
+}
+
 Status cell_group_resume(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
 {
     Record *old[1 + PEER_MAX];
@@ -269,6 +277,7 @@ Status cell_group_resume(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
         const CellGroupMember *member = &group->members[i];
         old[i] = known(member->task, member->cell.record);
         TRY(record_stat_change(old[i], member->config->stat));
+        TRY(name_as_asked(old[i], member->config));
     }
     TRY(peer_judge(old[0], old + 1, group->n - 1)); /* by that statistic, too */
     for (int i = 0; i < group->n; i++) {

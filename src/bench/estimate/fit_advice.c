@@ -6,10 +6,11 @@
 #include <stdio.h>
 
 /* What may be changed; sets of them are tried. */
-enum { RECOMPUTE = 1, BF16 = 2, BATCH = 4, CTX = 8 };
-static const unsigned alone[] = {RECOMPUTE, BF16, BATCH, CTX};
-static const unsigned together[] = {RECOMPUTE | BF16, RECOMPUTE | BATCH, RECOMPUTE | CTX,
-                                    BF16 | BATCH, RECOMPUTE | BF16 | BATCH};
+enum { RECOMPUTE = 1, BF16 = 2, BATCH = 4, CTX = 8, MICRO_BATCHES = 16 };
+static const unsigned alone[] = {RECOMPUTE, BF16, MICRO_BATCHES, BATCH, CTX};
+static const unsigned together[] = {
+    RECOMPUTE | BF16, RECOMPUTE | MICRO_BATCHES,        RECOMPUTE | BATCH,       RECOMPUTE | CTX,
+    BF16 | BATCH,     RECOMPUTE | BF16 | MICRO_BATCHES, RECOMPUTE | BF16 | BATCH};
 enum { N_ALONE = sizeof alone / sizeof *alone, N_TOGETHER = sizeof together / sizeof *together };
 enum { LEAST_CTX = 64 }; /* shorter contexts are no use */
 
@@ -25,12 +26,28 @@ static bool applies(const Config *c, unsigned set)
     const bool saves = config_mode_has_backward(c->mode) && c->recompute == CONFIG_RECOMPUTE_NONE;
     const bool wide = c->precision == PRECISION_FP32 || c->precision == PRECISION_TF32;
     return (!(set & RECOMPUTE) || saves) && (!(set & BF16) || wide) &&
+           (!(set & MICRO_BATCHES) || (c->mode == MODE_TRAIN && c->batch > 1)) &&
            (!(set & BATCH) || c->batch > 1) && (!(set & CTX) || c->ctx >= 2 * LEAST_CTX);
+}
+
+/* The same sequences in micro-batches of half as many, or the next fewer that divide them. */
+static bool split(Config *c)
+{
+    enum { MOST_MICRO_BATCHES = 65536 }; /* of --accumulate */
+    const int64_t sequences = c->batch * c->accumulate;
+    for (int64_t n = 2 * c->accumulate; n <= sequences && n <= MOST_MICRO_BATCHES; n++) {
+        if (sequences % n != 0) continue;
+        c->batch = sequences / n;
+        c->accumulate = n;
+        return true;
+    }
+    return false;
 }
 
 /* Halves what is to be smaller; false: it is at its least. */
 static bool shrink(Config *c, unsigned set)
 {
+    if (set & MICRO_BATCHES) return split(c);
     if (set & BATCH) {
         c->batch /= 2;
         return c->batch >= 1;
@@ -49,7 +66,7 @@ static Status try_set(const Trial *trial, unsigned set, Config *changed, bool *f
     if (!applies(changed, set)) return ST_OK;
     if (set & RECOMPUTE) changed->recompute = CONFIG_RECOMPUTE_BLOCK; /* the most that auto does */
     if (set & BF16) changed->precision = PRECISION_BF16;
-    if (set & (BATCH | CTX) && !shrink(changed, set)) return ST_OK;
+    if (set & (MICRO_BATCHES | BATCH | CTX) && !shrink(changed, set)) return ST_OK;
     do {
         TRY(fit_search_need(changed, trial->placement, changed->mode, trial->resident, &need));
         *fits = need <= trial->limit;
@@ -68,6 +85,9 @@ static void put_set(Text *out, unsigned set, const Config *changed)
         text_printf(out, "%s--precision bf16", before);
         before = " with ";
     }
+    if (set & MICRO_BATCHES)
+        text_printf(out, "%s--batch %" PRId64 " --accumulate %" PRId64, before, changed->batch,
+                    changed->accumulate);
     if (set & BATCH) text_printf(out, "%s--batch %" PRId64, before, changed->batch);
     if (set & CTX) text_printf(out, "%s--ctx %" PRId64, before, changed->ctx);
 }

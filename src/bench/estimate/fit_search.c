@@ -14,6 +14,7 @@ static Status plan_need(const Config *config, const Placement *placement, Mode m
     Config most = *config;
     if (most.recompute == CONFIG_RECOMPUTE_AUTO) most.recompute = CONFIG_RECOMPUTE_BLOCK;
     TRY(config_check(config));
+    TRY(config_check_positions(config));
     TRY(fit_planned_bytes(&most, placement, mode, need));
     *need += fit_allowance(placement) + resident;
     return ST_OK;

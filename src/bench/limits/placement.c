@@ -100,6 +100,7 @@ static Status check_kernels(const Config *config)
  * is half a second for each cell that cannot be. */
 static Status check_device(const Config *config, Placement *p)
 {
+    TRY(config_check_positions(config));
     if (p->backend == BACKEND_cpu) return check_cpu(config);
     if (config->ranks > 1)
         return FAIL(ST_UNSUPPORTED, "--ranks %d: ranks run on a CPU only as yet; use --device cpu",

@@ -228,6 +228,9 @@ Status record_put_model(Record *r, const ModelSpec *model)
 {
     if (!model_spec_is_file(model)) return ST_OK;
     TRY(record_put_int(r, "kv_heads", model_spec_kv_heads(model)));
+    if (model_spec_has_window(model)) TRY(record_put_int(r, "window", model->window));
+    if (model->head_dim > 0 && model->head_dim * model->num_heads != model->d_model)
+        TRY(record_put_int(r, "head_dim", model->head_dim));
     return model->dropout ? record_put_int(r, "dropout", 0) : ST_OK;
 }
 

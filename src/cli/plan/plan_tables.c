@@ -145,7 +145,8 @@ static void fits(Table *table, const PlanTables *tables)
         table_note(table, "recomputing: the largest of both with --recompute block");
     if (columns.advice)
         table_note(table, "fits with: each alone is enough, or those that 'with' joins together; "
-                          "tried are recomputation, bf16, a smaller batch and a shorter context");
+                          "tried are recomputation, bf16, the batch in micro-batches, a smaller "
+                          "batch and a shorter context");
 }
 
 /* ---- a single cell ---- */

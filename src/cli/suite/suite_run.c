@@ -8,6 +8,7 @@
 #include "bench/limits/limits_json.h"
 #include "bench/measure/child.h"
 #include "bench/measure/interrupt.h"
+#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
@@ -32,6 +33,7 @@ typedef struct Run {
     double took;    /* and the seconds they took */
     double started; /* the current part */
     char line[96];  /* that it printed last */
+    Text told;      /* lines of parts that are not repeated */
 } Run;
 
 /* ---- how long is left ---- */
@@ -84,9 +86,19 @@ static void tick(void *self)
     progress_draw(&run->progress, NULL, now);
 }
 
+/* Every part has the same model. */
+static bool is_repeated(Run *run, const char *line)
+{
+    if (!strstr(line, command_dropout)) return false;
+    if (run->told.n > 0 && strstr(text_str(&run->told), line)) return true;
+    text_printf(&run->told, "%s\n", line);
+    return false;
+}
+
 static void printed(void *self, const char *line)
 {
     Run *run = self;
+    if (is_repeated(run, line)) return;
     CLEANUP(text_free) Text text = {0};
     text_printf(&text, "  %s", line);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
@@ -288,5 +300,6 @@ Status suite_run(Suite *suite, int *signal)
     *signal = interrupt_signal();
     interrupt_end();
     progress_end(&run.progress);
+    text_free(&run.told);
     return status;
 }

@@ -61,11 +61,41 @@ static void top_cells(Table *table, const ProfileView *v, int phase)
         table_dashes(table, 3);
 }
 
+/* Columns of the table whatever the rows are. */
+static const char *const labels[] = {"size", "ctx", "batch", "precision", "attention", "exec"};
+enum { LABELS = sizeof labels / sizeof *labels };
+
+/* What else sets the rows apart. */
+static ColumnSet other_labels(const RecordSet *set)
+{
+    ColumnSet columns = column_distinct(set);
+    for (int i = 0; i < LABELS; i++) column_leave_out(&columns, labels[i]);
+    return columns;
+}
+
+static void other_headings(Table *table, const ColumnSet *others)
+{
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (others->has[c])
+            table_column(table, column->label, column->unit, column->kind != COLUMN_WORD);
+    }
+}
+
+static void other_cells(Table *table, const Record *record, const ColumnSet *others)
+{
+    char text[COLUMN_TEXT];
+    for (int c = 0; c < column_count; c++) {
+        if (!others->has[c]) continue;
+        table_cell(table, column_text(&column_list[c], record, text) ? text : NULL);
+    }
+}
+
 static void label_cells(Table *table, const Record *r, const RowWarnings *warnings)
 {
     CLEANUP(text_free) Text name = {0};
     int64_t ctx = 0, batch = 0;
-    const char *const texts[] = {"precision", "attention", "exec"};
+    enum { FIRST_TEXT = 3 };
     record_int(r, "ctx", &ctx);
     record_int(r, "batch", &batch);
     text_puts(&name, record_text(r, "size") ? record_text(r, "size") : "attention");
@@ -73,12 +103,9 @@ static void label_cells(Table *table, const Record *r, const RowWarnings *warnin
     table_cell(table, text_str(&name));
     table_cell_printf(table, "%lld", (long long)ctx);
     table_cell_printf(table, "%lld", (long long)batch);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        table_cell(table, record_text(r, texts[i]) ? record_text(r, texts[i]) : "-");
+    for (int i = FIRST_TEXT; i < LABELS; i++) table_cell(table, record_text(r, labels[i]));
     table->failed = table->failed || name.failed;
 }
-
-enum { LABELS = 6 };
 
 static void profile_cells(Table *table, const ProfileView *v)
 {
@@ -92,13 +119,17 @@ static void profile_cells(Table *table, const ProfileView *v)
     top_cells(table, v, PHASE_COUNT);
 }
 
-static Status summary_row(Table *table, const Record *record, const RowWarnings *warnings)
+enum { FIGURES = 13 }; /* columns behind the labels, three of each top */
+
+static Status summary_row(Table *table, const Record *record, const ColumnSet *others,
+                          const RowWarnings *warnings)
 {
     CLEANUP(profile_view_free) ProfileView view = {0};
     label_cells(table, record, warnings);
+    other_cells(table, record, others);
     if (profile_cells_failed(record)) {
         table_cell(table, cell_text_status(record_status(record)));
-        table_dashes(table, table->n_columns - LABELS - 1);
+        table_dashes(table, FIGURES - 1);
         return ST_OK;
     }
     TRY(profile_view_make(&view, record));
@@ -106,20 +137,27 @@ static Status summary_row(Table *table, const Record *record, const RowWarnings 
     return ST_OK;
 }
 
-static Status summary(Table *table, const RecordSet *set)
+static void headings(Table *table, const ColumnSet *others)
 {
     TABLE_COLUMNS(table, 1, "size", "ctx", "batch");
     TABLE_COLUMNS(table, 3, "precision", "attention", "exec");
+    other_headings(table, others);
     TABLE_COLUMNS(table, 0, "forward (ms)", "backward (ms)", "optimizer (ms)", "wall, step (ms)",
                   "device, step (ms)", "matmul of forward (%)", "matmul of step (%)");
     TABLE_COLUMNS(table, 1, "top of forward", "calls", "ms");
     TABLE_COLUMNS(table, 1, "top of step", "calls", "ms");
     TABLE_SPARE(table, "calls", "ms", "top of forward", "calls", "ms", "top of step",
                 "matmul of forward (%)", "matmul of step (%)", "optimizer (ms)", "backward (ms)");
+}
+
+static Status summary(Table *table, const RecordSet *set)
+{
+    const ColumnSet others = other_labels(set);
     RowWarnings warnings;
+    headings(table, &others);
     row_warnings_find(&warnings, set);
     for (size_t i = 0; i < record_set_size(set); i++)
-        TRY(summary_row(table, record_set_at(set, i), &warnings));
+        TRY(summary_row(table, record_set_at(set, i), &others, &warnings));
     profile_cells_notes(table, set, &warnings);
     table_note_printf(table,
                       "%s of the profiled steps; device: kernels on a GPU, ops on a CPU, on "

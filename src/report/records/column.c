@@ -142,9 +142,13 @@ static bool matters(const Column *column, const RecordSet *set)
     return false;
 }
 
-/* Not a row that has nothing because it was not begun, nor another program's. */
-static bool ran_without(const Record *row)
+/* Not a row that has nothing because it was not begun, nor another program's. What a file says of its model
+ * is there from the start. */
+static bool is_without(const Column *column, const Record *row)
 {
+    const bool of_file =
+        strcmp(column->path, "window") == 0 || strcmp(column->path, "head_dim") == 0;
+    if (of_file && record_text(row, "model")) return true;
     return record_status(row) == RECORD_OK && !record_text(row, "peer");
 }
 
@@ -164,7 +168,7 @@ bool column_common(const Column *column, const RecordSet *set, char value[COLUMN
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *row = record_set_at(set, i);
         if (!used(column, row, text)) {
-            if (ran_without(row)) return false;
+            if (is_without(column, row)) return false;
             continue;
         }
         if (seen && strcmp(value, text) != 0) return false;

@@ -172,8 +172,12 @@ static void a_context_is_within_the_positions(void **state)
     assert_int_equal(sweep.configs[1].ctx, 100);
     sweep_free(&sweep);
     snprintf(line, sizeof line, "--model %s --ctx 101", path);
-    assert_int_equal(read_line(&bench, line), ST_USAGE);
+    parsed(&bench, line);
+    assert_int_equal(config_check_positions(&sweep.configs[0]), ST_UNSUPPORTED);
     assert_non_null(strstr(status_message(), "--ctx 101 is beyond its 100 positions"));
+    sweep.configs[0].ctx = 100;
+    assert_int_equal(config_check_positions(&sweep.configs[0]), ST_OK);
+    sweep_free(&sweep);
     unlink(path);
 }
 

@@ -46,10 +46,12 @@ static void each_change_is_enough(void **state)
     assert_true(limit < need_of(&c));
     const char *advice = advice_for(&c, limit);
     assert_int_equal(strncmp(advice, "--recompute auto", 16), 0);
-    const char *batch = strstr(advice, "--batch ");
+    const char *batch = strstr(advice, ", --batch ");
+    assert_non_null(batch);
+    batch = strstr(batch, " --accumulate ") ? strstr(batch + 2, ", --batch ") : batch;
     assert_non_null(batch);
     less = c;
-    less.batch = atoi(batch + 8);
+    less.batch = atoi(batch + 10);
     assert_true(less.batch < c.batch && need_of(&less) <= limit);
     less.batch *= 2;
     assert_true(need_of(&less) > limit);
@@ -61,6 +63,28 @@ static void each_change_is_enough(void **state)
     assert_true(strstr(advice, " or ") && !strstr(advice, " with "));
     /* One byte less, and recomputation is not enough. */
     assert_null(strstr(advice_for(&c, limit - 1), "--recompute auto,"));
+}
+
+/* The same sequences in micro-batches, of as many as divide them. */
+static void micro_batches_are_enough(void **state)
+{
+    (void)state;
+    static const int batches[][2] = {{8, 4}, {9, 3}, {7, 1}};
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        Config c = deep();
+        char words[64];
+        c.batch = batches[i][0];
+        Config less = c;
+        less.batch = batches[i][1];
+        less.accumulate = c.batch / less.batch;
+        const size_t limit = need_of(&less);
+        assert_true(limit < need_of(&c));
+        snprintf(words, sizeof words, "--batch %d --accumulate %d", (int)less.batch,
+                 (int)less.accumulate);
+        assert_non_null(strstr(advice_for(&c, limit), words));
+        c.mode = MODE_FWD_BWD; /* without an optimizer there is nothing to sum for */
+        assert_null(strstr(advice_for(&c, limit), "--accumulate"));
+    }
 }
 
 static void several_changes_together(void **state)
@@ -91,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_change_is_enough),
+        cmocka_unit_test(micro_batches_are_enough),
         cmocka_unit_test(several_changes_together),
         cmocka_unit_test(where_nothing_helps_nothing_is_said),
     };
