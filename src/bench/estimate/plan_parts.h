@@ -13,6 +13,7 @@
     X(HEAD, "head and loss", "lm_head", "loss")                            \
     X(OPTIMIZER, "optimizer and copies of weights", "optimizer", "copies") \
     X(SUMS, "sums of gradients", "accumulate")                             \
+    X(RANKS, "means over ranks", "ranks")                                  \
     X(OTHER, "other", "")
 
 typedef enum PlanPart {

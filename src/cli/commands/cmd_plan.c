@@ -70,9 +70,11 @@ const Command cmd_plan = {
     .name = "plan",
     .summary = "parameters, FLOPs, bytes, memory and what fits, without running",
     .help = help,
-    .options = {.taken = OPTION_LIST(OPTIONS_PLAN, OPTIONS_OUTPUT, OPTION_CLIP, OPTION_LOSS_SCALE,
+    .options = {.taken = OPTION_LIST(OPTIONS_PLAN, OPTION_RANKS, OPTION_PARALLEL, OPTION_BUCKET,
+                                     OPTIONS_OUTPUT, OPTION_CLIP, OPTION_LOSS_SCALE,
                                      OPTION_MEMORY_LIMIT, OPTION_LIMITS),
-                .lists = OPTION_LIST(OPTIONS_PLAN, OPTION_MEMORY_LIMIT),
+                .lists = OPTION_LIST(OPTIONS_PLAN, OPTION_RANKS, OPTION_PARALLEL, OPTION_BUCKET,
+                                     OPTION_MEMORY_LIMIT),
                 .formats = "md csv json latex typst"},
     .run = run,
 };

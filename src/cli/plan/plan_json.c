@@ -25,6 +25,8 @@ static Status put_cost(json_t *json, const PlanCell *cell)
     TRY(record_put_number(json, "flops_per_step", cell->cost.step.matmul_flops));
     TRY(record_put_number(json, "recompute_flops", cell->cost.step.recomputed_flops));
     TRY(record_put_number(json, "least_step_ms", cell->roof_seconds * 1e3));
+    if (cell->config->ranks > 1)
+        TRY(record_put_number(json, "wire_mib", cell->cost.step.wire / (1024.0 * 1024.0)));
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         TRY(put_phase(json, plan_phase_name((Phase)p), &cell->cost.phase[p]));
     }

@@ -63,6 +63,16 @@ static void summary(Table *table, const PlanTables *tables)
         "FLOPs, bytes and nodes (launches) of one step; MFU counts only the FLOPs of matmuls "
         "and attention; peak: most bytes alive at once; taken: memory of the whole process, "
         "libraries included");
+    for (int i = 0; i < tables->sweep->n; i++) {
+        const PlanCell *cell = &tables->cells[i];
+        if (cell->config->ranks > 1 && !cell->unsupported)
+            table_note_printf(table,
+                              "%lld ranks, %s: each sends %s to others in a step; memory is that "
+                              "of one rank",
+                              (long long)cell->config->ranks,
+                              config_parallels[cell->config->parallel],
+                              human_bytes(cell->cost.step.wire).s);
+    }
     if (roof) {
         table_note_printf(table, "least time: one step at the limits measured on %s machine",
                           tables->machine ? "that" : "this");

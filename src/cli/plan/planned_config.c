@@ -18,6 +18,7 @@ Status planned_config_json(json_t *json, const Config *config, const Placement *
     const Config shown = unsupported ? *config : planned_config_used(config, placement, attention);
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         if (id == OPTION_BLAS) continue; /* of results: who did multiply */
+        if (cell_field_table[id].part == CELL_PART_RANKS && config->ranks <= 1) continue;
         if (cell_field_is_work(id) && cell_field_of(id, config->subject))
             TRY(record_put_field(json, id, &shown));
     }
@@ -39,6 +40,7 @@ static bool is_told(int id, const bool *varies, const Config *config, const char
     if (id == OPTION_ATTENTION && varies[OPTION_EXEC]) return false; /* auto follows it */
     if (id == OPTION_RECOMPUTE) return config->recompute != CONFIG_RECOMPUTE_NONE;
     if (id == OPTION_ACCUMULATE) return config->accumulate > 1;
+    if (cell_field_table[id].part == CELL_PART_RANKS) return config->ranks > 1;
     return strcmp(value, "auto") != 0;
 }
 
