@@ -12,6 +12,7 @@
 #include "cli/help.h"
 #include "cli/model_list.h"
 #include "cli/output.h"
+#include "comm/launcher.h"
 #include "config/model_file.h"
 
 #include <errno.h>
@@ -187,6 +188,11 @@ static int run_rank(int argc, char **argv)
                              : FAIL(ST_USAGE, "%s is for launchers of ranks", RANK_LAUNCH_WORD);
     if (status == ST_OK && !command->rank_cell)
         status = FAIL(ST_USAGE, "%s has no ranks", command->name);
+    if (status == ST_OK && launcher_rank() < 0)
+        status = FAIL(ST_USAGE,
+                      "no launcher has made a rank of this process; roofstep %s --ranks N "
+                      "starts one",
+                      command->name);
     if (status == ST_OK)
         status = sweep_parse(&command->options, argc - 1, argv + 1, &settings, &sweep);
     if (status == ST_OK && sweep.n != 1) status = FAIL(ST_USAGE, "a rank has one cell");
