@@ -19,7 +19,7 @@ ranks_left() {
 # No process, and no file of MPI's. A process that was killed takes a moment to go.
 expect_nothing_left() { # WHAT
     local i
-    for i in $(seq 50); do
+    for i in $(seq 300); do
         [ -z "$(ranks_left)" ] && break
         sleep 0.1
     done
