@@ -127,9 +127,15 @@ static bool is_communication(const Session *s, int node)
     return plan_op_category(s->plan->nodes[node].op) == CATEGORY_communication;
 }
 
+/* Of several micro-batches the last one does. Known here, and not in the queue's thread: the next one may
+ * have begun by then. */
+static bool communicates(const Session *s)
+{
+    return !s->alone && s->micro_batch + 1 == plan_phase_runs(s->plan, PHASE_FORWARD);
+}
+
 static Status communicate(Session *s, const OpImpl *impl, const OpCall *call)
 {
-    if (s->alone || s->micro_batch + 1 < plan_phase_runs(s->plan, PHASE_FORWARD)) return ST_OK;
     s->comm_seconds -= clock_seconds();
     const Status status = op_run(impl, call);
     s->comm_seconds += clock_seconds();
@@ -161,6 +167,7 @@ static Status drain(Session *s, Phase phase)
 static Status run_node(Session *s, int node)
 {
     const Binding *binding = s->binding;
+    if (is_communication(s, node) && !communicates(s)) return ST_OK;
     if (runs_beside(s, node)) {
         comm_queue_put(s->queue, node);
         return ST_OK;

@@ -102,8 +102,11 @@ static Status tell_sample(void *self, const Sample *sample)
 {
     Cell *cell = self;
     gpu_watch_step(&cell->watch);
-    if (cell->comm) TRY(sample_list_add(&cell->steps, sample->seconds[SAMPLE_STEP]));
-    return cell_link_sample(cell->open.link, sample);
+    if (!cell->comm) return cell_link_sample(cell->open.link, sample);
+    Sample slowest = *sample;
+    TRY(sample_list_add(&cell->steps, sample->seconds[SAMPLE_STEP]));
+    TRY(cell_ranks_slowest(cell->comm, &slowest));
+    return cell_link_sample(cell->open.link, &slowest);
 }
 
 /* What other virtual machines, and where the CPU computes other programs, had of it during the samples. */
@@ -250,6 +253,8 @@ static Status run_and_close(const Config *configs, int n, CellLink *link, const 
     Cell cell = {.configs = configs, .n = n, .hooks = hooks, .comm = comm};
     cell.open = (CellOpen){configs, link, &cell.placement, &cell.fit, &cell.session};
     const Status status = run(&cell);
+    /* Of one that failed a collective may wait for the other ranks: the process ends with it. */
+    if (status != ST_OK && comm) return status;
     gpu_watch_close(&cell.watch);
     session_close(&cell.session);
     fit_free(&cell.fit);

@@ -64,7 +64,7 @@ static Status put_flops(Record *r, const CellOpen *cell)
     TRY(record_put_number(r, "flops_per_step", ranks * cost.step.matmul_flops));
     TRY(put_chunks(r, cell->fit));
     if (cell->config->subject == SUBJECT_MODEL)
-        return put_recompute(r, cell->placement, cell->fit, cost.step.recomputed_flops);
+        return put_recompute(r, cell->placement, cell->fit, ranks * cost.step.recomputed_flops);
     TRY(record_put_number(r, "forward_flops", cost.phase[PHASE_FORWARD].matmul_flops));
     if (!config_mode_has_backward(mode)) return ST_OK;
     return record_put_number(r, "backward_flops", cost.phase[PHASE_BACKWARD].matmul_flops);

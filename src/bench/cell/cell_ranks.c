@@ -23,11 +23,22 @@ Status cell_ranks_fit(Comm *comm, Fit *fit, const Config *config, const Placemen
     size_t resident = 0, available = 0;
     TRY(fit_resident(&resident));
     TRY(fit_available(config, placement, NULL, resident, &available));
-    const double share = ((double)available - (double)resident) / (double)config->ranks;
-    double seen[] = {(double)resident, -share};
+    double seen[] = {(double)resident, -(double)available};
     TRY(comm_largest(comm, seen, 2));
     return fit_make(fit, config, placement, (size_t)seen[0],
-                    available > 0 ? (size_t)(seen[0] - seen[1]) : SIZE_MAX);
+                    available > 0 ? (size_t)-seen[1] : SIZE_MAX);
+}
+
+Status cell_ranks_slowest(Comm *comm, Sample *sample)
+{
+    for (int s = 0; s < SAMPLE_COUNT; s++) {
+        if (isnan(sample->seconds[s])) sample->seconds[s] = -1; /* MPI has no order for it */
+    }
+    TRY(comm_largest(comm, sample->seconds, SAMPLE_COUNT));
+    for (int s = 0; s < SAMPLE_COUNT; s++) {
+        if (sample->seconds[s] < 0) sample->seconds[s] = NAN;
+    }
+    return ST_OK;
 }
 
 /* ---- what it cost ---- */

@@ -8,6 +8,8 @@
 
 /* The step as every rank plans it: with the memory that each may have of this machine's. */
 Status cell_ranks_fit(Comm *comm, Fit *fit, const Config *config, const Placement *placement);
+/* Each time becomes that of the slowest rank. */
+Status cell_ranks_slowest(Comm *comm, Sample *sample);
 /* As rank 0 says. */
 Status cell_ranks_agree(Comm *comm, bool *goes_on);
 /* After the samples, whose steps took `steps`, and all collectives of them `seconds`. Runs as many steps

@@ -69,16 +69,24 @@ static void add(Text *words, const char *word)
     text_append(words, word, strlen(word) + 1);
 }
 
+/* Results call it so, or with its hash where two of a list have one name. */
+static bool is_model(const char *item, const char *name)
+{
+    ModelSpec spec;
+    if (model_file_load(&spec, item) != ST_OK) return false;
+    if (strcmp(spec.name, name) == 0) return true;
+    model_file_add_hash(&spec);
+    return strcmp(spec.name, name) == 0;
+}
+
 /* The item of a list of models that the cell is of. */
 static void put_model(Text *words, const Config *config, const char *list)
 {
     for (const char *at = list; at && *at;) {
         CLEANUP(text_free) Text item = {0};
         const size_t n = strcspn(at, ",");
-        const bool only = !strchr(list, ',');
         text_append(&item, at, n);
-        const ModelName name = model_file_name(text_str(&item));
-        if (only || strncmp(config->model.name, name.s, strlen(name.s)) == 0) {
+        if (is_model(text_str(&item), config->model.name)) {
             text_printf(words, "--model=%s", text_str(&item));
             text_append(words, "", 1);
             return;

@@ -29,7 +29,9 @@ static void fit_row(Table *table, const char *label, const Config *config, const
                 fit->model.n_elements ? human_count(fit->model.n_elements).s : "-",
                 fit->fits ? human_bytes((double)fit->need[fit->mode]).s : "-");
     table_cell_printf(table, fit->fits ? "%sFLOP" : "-",
-                      human_si(step_cost_of(&fit->model.plan).step.matmul_flops).s);
+                      human_si((double)plan_ranks(&fit->model.plan) *
+                               step_cost_of(&fit->model.plan).step.matmul_flops)
+                          .s);
     table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
     if (whole) return;
     Text note = {0};

@@ -1,4 +1,5 @@
 #include "bench/measure/rank_launch.h"
+#include "config/model_file.h"
 #include "config/sweep.h"
 #include "with_cmocka.h"
 
@@ -84,10 +85,18 @@ static void test_models(void **state)
     (void)state;
     char *preset[] = {"--size=medium", "--vocab=500", "--ranks=3", "--parallel=ddp-flat"};
     char *custom[] = {"--d-model=64", "--num-heads=4", "--ranks=2", "--bucket=1000000"};
+    Config config;
+    Text words = {0};
     char *file[] = {"--model=gpt2", "--num-layers=2", "--accumulate=3", "--ranks=2"};
     check_step(4, preset, preset[0]);
     check_step(4, custom, custom[0]);
     check_step(4, file, file[0]);
+    config_defaults(&config); /* of a list, also where one name begins another */
+    assert_int_equal(model_file_load(&config.model, "gpt2-xl"), ST_OK);
+    config.ctx = 128;
+    rank_launch_options(&words, &step, &config, "gpt2,gpt2-xl,llama-3.2-1b");
+    assert_string_equal(words.data, "--model=gpt2-xl");
+    text_free(&words);
 }
 
 int main(void)
