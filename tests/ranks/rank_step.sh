@@ -35,10 +35,12 @@ done <<'CASES'
 1e-5 --accumulate 3
 1e-5 --clip 0.05
 1e-5 --exec eager
+1e-5 --recompute block --accumulate 2
 1e-5 --mode fwd_bwd
 3e-2 --precision bf16
 3e-2 --precision bf16 --accumulate 2
 3e-2 --precision fp16
+3e-2 --precision fp16 --loss-scale 1024
 CASES
 plain=("${model[@]}")
 model=(--model qwen2.5-0.5b --d-model 28 --num-heads 14 --num-layers 2 --d-ff 24 --vocab 101 --ctx 11 --device cpu --steps 3)
