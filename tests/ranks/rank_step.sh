@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A step of several ranks is that of one with all their batches: loss, gradients and parameters after 3 steps.
-. "$(dirname "$(realpath "$0")")/ranks.sh"
 same=$(dirname "$(realpath "$0")")/same_step.py
+. "$(dirname "$(realpath "$0")")/ranks.sh"
 model=(--d-model 24 --d-ff 40 --num-layers 2 --num-heads 3 --vocab 53 --ctx 11 --device cpu --steps 3)
 export_step() { # FILE OPTIONS
     local file=$1
