@@ -3,7 +3,7 @@
 #include "comm/comm_library.h"
 #include "comm/messages.h"
 #include "comm/rank_cores.h"
-#include "comm/shard.h"
+#include "comm/shard_pieces.h"
 #include "comm/shared_array.h"
 #include "comm/shared_window.h"
 #include "ops/simd_cpu/rows_cpu.h"

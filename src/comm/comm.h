@@ -41,7 +41,7 @@ typedef enum CommActivity { COMM_OUTSIDE, COMM_STARTS, COMM_COLLECTIVE } CommAct
 void comm_tell_activity(_Atomic int *activity);
 
 Status comm_barrier(Comm *comm);
-/* The shard of a rank: comm/shard.h. fp32, bf16 and fp16; a sum is multiplied by `scale` (1 over the
+/* The shard of a rank: plan/shard.h. fp32, bf16, fp16 and fp64; a sum is multiplied by `scale` (1 over the
  * number of ranks makes it a mean) and rounded once. */
 Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DType dtype,
                        float scale);

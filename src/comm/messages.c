@@ -1,7 +1,7 @@
 #include "comm/messages.h"
 
 #include "comm/rank_sum.h"
-#include "comm/shard.h"
+#include "comm/shard_pieces.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -64,6 +64,17 @@ static void sum_narrow(uint16_t *to, uint16_t *also, const void *const *x, int r
     if (also) memcpy(also + at, to + at, (size_t)n * sizeof *to);
 }
 
+static void sum_f64(double *to, double *also, const void *const *x, int ranks, int64_t at,
+                    int64_t n, double scale)
+{
+    for (int64_t i = at; i < at + n; i++) {
+        double sum = ((const double *)x[0])[i];
+        for (int r = 1; r < ranks; r++) sum += ((const double *)x[r])[i];
+        to[i] = scale * sum;
+        if (also) also[i] = to[i];
+    }
+}
+
 static void copy(void *to, const void *from, size_t bytes)
 {
     if (to && to != from && bytes > 0) memcpy(to, from, bytes);
@@ -82,6 +93,8 @@ void rank_sum(void *to, void *also, const void *const *x, int ranks, int64_t n, 
         const int64_t m = i64_min(ROWS_CHUNK, n - at);
         if (dtype == DT_F32)
             sum_f32(to, also, x, ranks, at, m, scale);
+        else if (dtype == DT_F64)
+            sum_f64(to, also, x, ranks, at, m, (double)scale);
         else
             sum_narrow(to, also, x, ranks, at, m, dtype, scale);
     }

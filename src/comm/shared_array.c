@@ -1,7 +1,7 @@
 #include "comm/shared_array.h"
 
 #include "comm/rank_sum.h"
-#include "comm/shard.h"
+#include "comm/shard_pieces.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "comm/shared_window.h"
 
 #include "comm/rank_sum.h"
-#include "comm/shard.h"
+#include "comm/shard_pieces.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -32,7 +32,7 @@ void shared_window_barrier(SharedWindow *w);
 /* out = the sum of all ranks' `in`; `out` may be `in`. */
 void shared_window_all_reduce(SharedWindow *w, const void *in, void *out, int64_t count,
                               DType dtype, float scale);
-/* out = this rank's shard (comm/shard.h) of that sum; `out` may be the shard of `in`. */
+/* out = this rank's shard (plan/shard.h) of that sum; `out` may be the shard of `in`. */
 void shared_window_reduce_scatter(SharedWindow *w, const void *in, void *out, int64_t count,
                                   DType dtype, float scale);
 /* out = the shards `in` of all ranks; `in` may be the shard of `out`. */

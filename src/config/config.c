@@ -15,6 +15,11 @@ const char *const config_stats[] = {CONFIG_STATS(WORD) NULL};
 const char *const config_collectives[] = {CONFIG_COLLECTIVES(WORD) NULL};
 const char *const config_parallels[] = {CONFIG_PARALLELS(WORD) NULL};
 
+bool config_parallel_shards(Parallel parallel)
+{
+    return parallel == PARALLEL_ZERO1 || parallel == PARALLEL_FSDP;
+}
+
 bool config_mode_saves(Mode mode)
 {
     return mode != MODE_FWD;

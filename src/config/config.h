@@ -43,7 +43,9 @@
 #define CONFIG_PARALLELS(X)            \
     X(PARALLEL_DDP, "ddp")             \
     X(PARALLEL_DDP_NAIVE, "ddp-naive") \
-    X(PARALLEL_DDP_FLAT, "ddp-flat")
+    X(PARALLEL_DDP_FLAT, "ddp-flat")   \
+    X(PARALLEL_ZERO1, "zero1")         \
+    X(PARALLEL_FSDP, "fsdp")
 #define CONFIG_STATS(X)      \
     X(STAT_MEDIAN, "median") \
     X(STAT_MEAN, "mean")     \
@@ -60,8 +62,9 @@ typedef enum Mask { CONFIG_MASKS(CONFIG_CONSTANT) MASK_COUNT } Mask;
 /* The statistic of the samples: tables show it, rates follow from it. */
 typedef enum Stat { CONFIG_STATS(CONFIG_CONSTANT) STAT_COUNT } Stat;
 
-/* How the ranks of a step share it, each with a batch of its own. All have the whole model; gradients are
- * averaged: in buckets as soon as they are whole, one by one after the backward pass, or all at once. */
+/* How the ranks of a step share it, each with a batch of its own. With `ddp` all have the whole model;
+ * gradients are averaged: in buckets as soon as they are whole, one by one after the backward pass, or all at
+ * once. With `zero1` each rank updates a shard of the parameters, with `fsdp` it keeps no more of them. */
 typedef enum Parallel { CONFIG_PARALLELS(CONFIG_CONSTANT) PARALLEL_COUNT } Parallel;
 
 /* What all ranks do together. */
@@ -98,6 +101,7 @@ typedef struct Config {
     int64_t bytes; /* of the whole array */
     /* of models and collectives */
     int64_t ranks; /* processes that work together; of a model each has a batch of its own */
+    int64_t rank;  /* which of them this process is; no option sets it */
     /* of models */
     Parallel parallel;
     int64_t bucket; /* bytes of gradients that travel together; 0: 25 MB, as in PyTorch */
@@ -159,6 +163,9 @@ typedef struct ConfigText {
 ConfigText config_loss_scale_text(double loss_scale);
 /* "none", "block", "auto" or the number. */
 ConfigText config_recompute_text(int64_t recompute);
+
+/* A rank keeps only a shard of something: zero1, fsdp. */
+bool config_parallel_shards(Parallel parallel);
 
 /* Of one step: those of all micro-batches. */
 double config_tokens(const Config *config);

@@ -1,5 +1,7 @@
 #include "exec/binding.h"
 
+#include "exec/node_waits.h"
+
 #include <stdlib.h>
 
 static bool permitted_alias(const Plan *plan, const Node *node, int *out, int *in, int i)
@@ -34,31 +36,6 @@ static Status choose(Binding *binding, const char *const *prefer)
     return ST_OK;
 }
 
-/* The last node of the other queue that has an operand in the same memory. Those before it are through then,
- * too. */
-static Status find_waits(Binding *binding)
-{
-    const Plan *plan = binding->plan;
-    const size_t n = (size_t)plan->n_tensors + 1;
-    int *last[] = {malloc(n * sizeof(int)), malloc(n * sizeof(int))}; /* of each queue, by tensor */
-    const bool room = last[QUEUE_COMPUTE] && last[QUEUE_COMMUNICATION];
-    for (size_t i = 0; room && i < n; i++) last[0][i] = last[1][i] = PLAN_NONE;
-    for (int i = 0; room && i < plan->n_nodes; i++) {
-        const Node *node = &plan->nodes[i];
-        binding->waits[i] = PLAN_NONE;
-        for (int k = 0; k < node->n_out + node->n_in; k++) {
-            const int id = plan->operands[node->first + k];
-            if (id == PLAN_NONE) continue;
-            const int memory = plan_storage(plan, id), other = last[!node->queue][memory];
-            if (other > binding->waits[i]) binding->waits[i] = other;
-            last[node->queue][memory] = i;
-        }
-    }
-    free(last[QUEUE_COMPUTE]);
-    free(last[QUEUE_COMMUNICATION]);
-    return room ? ST_OK : NO_MEMORY("for %d nodes", plan->n_nodes);
-}
-
 Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int threads,
                     const char *const *prefer)
 {
@@ -71,8 +48,8 @@ Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int t
         st = NO_MEMORY("for %d nodes", plan->n_nodes);
     }
     if (st == ST_OK) st = choose(binding, prefer);
-    if (st == ST_OK) st = find_waits(binding);
     if (st == ST_OK) st = mem_plan_build(&binding->mem, plan, binding->workspace, permitted_alias);
+    if (st == ST_OK) st = node_waits_find(binding);
     if (st != ST_OK) binding_free(binding);
     return st;
 }

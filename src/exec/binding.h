@@ -11,7 +11,8 @@ typedef struct Binding {
     int threads;
     OpImpl *impls;     /* of each node */
     size_t *workspace; /* bytes each asks for */
-    int *waits;        /* the node of the other queue that each waits for; PLAN_NONE: none */
+    int *
+        waits; /* the communication node that each waits for (exec/node_waits.h); PLAN_NONE: none */
     MemPlan mem;
 } Binding;
 

@@ -5,6 +5,7 @@
 #include "base/i64.h"
 #include "base/rng.h"
 #include "comm/comm.h"
+#include "exec/param_values.h"
 #include "model/rope_frequency.h"
 #include "ops/element.h"
 #include "plan/step_state.h"
@@ -53,80 +54,48 @@ static void fill_range(const void *data, int64_t i, int64_t end, int thread)
     }
 }
 
-typedef struct Conversion {
-    const HostBuffers *host;
-    DType dtype;
-    bool upper; /* to the upper half of a parameter in two halves (base/float16.h) */
-} Conversion;
-
-static void convert_range(const void *data, int64_t i, int64_t end, int thread)
+static void make_values(const Session *s, const Model *model, const InitialTensor *initial,
+                        int64_t first, int64_t n, const HostBuffers *host)
 {
-    const Conversion *c = data;
-    const float *values = c->host->values;
-    uint16_t *upper = c->host->converted;
-    (void)thread;
-    if (c->upper) {
-        for (; i < end; i++) upper[i] = float16_upper(values[i]);
-    } else {
-        for (; i < end; i++) element_set(c->host->converted, c->dtype, i, (double)values[i]);
+    thread_team_for(s->binding->threads, n, 0, fill_range,
+                    &(Fill){host->values, initial, first, (uint64_t)model->config.seed});
+}
+
+static Status upload_param(Session *s, const Model *model, int param, const HostBuffers *host)
+{
+    const Param *p = &model->params[param];
+    const InitialTensor initial = {p->tensor, (uint64_t)param, p->init, p->std};
+    const int64_t all = param_values_count(model, param);
+    for (int64_t first = 0; first < all; first += CHUNK) {
+        const int64_t n = i64_min(all - first, CHUNK);
+        make_values(s, model, &initial, first, n, host);
+        TRY(param_values_write(s, model, param, first, n, host->values, host->converted));
     }
+    return ST_OK;
 }
 
-/* The n values on the host become elements of `tensor` from `first` on. */
-static Status upload_chunk(Session *s, const HostBuffers *host, int tensor, int64_t first,
-                           int64_t n, bool upper)
+Status init_param(Session *s, const Model *model, int param, const float *values)
 {
-    const DType dtype = s->plan->tensors[tensor].dtype;
-    const size_t size = plan_dtype_size(dtype);
-    char *to = (char *)s->memory[tensor] + (size_t)first * size;
-    const void *from = dtype == DT_F32 ? host->values : host->converted;
-    if (dtype != DT_F32)
-        thread_team_for(s->binding->threads, n, 0, convert_range,
-                        &(Conversion){host, dtype, upper});
-    return s->api->upload(s->backend, to, from, (size_t)n * size);
+    const int64_t all = param_values_count(model, param);
+    CLEANUP(array_free) void *scratch = malloc((size_t)i64_min(all, CHUNK) * sizeof(double));
+    if (!scratch) return NO_MEMORY("for initial values");
+    for (int64_t first = 0; first < all; first += CHUNK)
+        TRY(param_values_write(s, model, param, first, i64_min(all - first, CHUNK), values + first,
+                               scratch));
+    return ST_OK;
 }
 
-static Status upload_initial(Session *s, const Model *model, const InitialTensor *initial,
-                             const HostBuffers *host)
+static Status upload_tensor(Session *s, const Model *model, const InitialTensor *initial,
+                            const HostBuffers *host)
 {
     const Tensor *t = &model->plan.tensors[initial->tensor];
+    const size_t size = plan_dtype_size(t->dtype);
     const int64_t all = plan_elements(t);
-    /* A parameter in bf16 alone equals the upper half of one in two halves: all modes start alike. */
-    const bool upper = t->kind == TK_PARAM && t->dtype == DT_BF16;
     for (int64_t first = 0; first < all; first += CHUNK) {
         const int64_t n = i64_min(all - first, CHUNK);
-        thread_team_for(s->binding->threads, n, 0, fill_range,
-                        &(Fill){host->values, initial, first, (uint64_t)model->config.seed});
-        TRY(upload_chunk(s, host, initial->tensor, first, n, upper));
-        if (t->dtype == DT_LOW16) TRY(upload_chunk(s, host, t->upper, first, n, true));
-    }
-    return ST_OK;
-}
-
-Status init_param(Session *s, const Model *model, int param, float *values)
-{
-    const int id = model->params[param].tensor;
-    const Tensor *t = &model->plan.tensors[id];
-    const int64_t all = plan_elements(t);
-    const bool convert = t->dtype != DT_F32, upper = t->dtype == DT_BF16;
-    CLEANUP(array_free)
-    void *converted = convert ? malloc((size_t)i64_min(all, CHUNK) * sizeof(double)) : NULL;
-    if (convert && !converted) return NO_MEMORY("for initial values");
-    for (int64_t first = 0; first < all; first += CHUNK) {
-        const int64_t n = i64_min(all - first, CHUNK);
-        const HostBuffers host = {values + first, converted};
-        TRY(upload_chunk(s, &host, id, first, n, upper));
-        if (t->dtype == DT_LOW16) TRY(upload_chunk(s, &host, t->upper, first, n, true));
-    }
-    return ST_OK;
-}
-
-static Status upload_params(Session *s, const Model *model, const HostBuffers *host)
-{
-    for (int i = 0; i < model->n_params; i++) {
-        const Param *p = &model->params[i];
-        const InitialTensor initial = {p->tensor, (uint64_t)i, p->init, p->std};
-        TRY(upload_initial(s, model, &initial, host));
+        char *to = (char *)s->memory[initial->tensor] + (size_t)first * size;
+        make_values(s, model, initial, first, n, host);
+        TRY(param_values_upload(s, to, t->dtype, false, host->values, n, host->converted));
     }
     return ST_OK;
 }
@@ -137,7 +106,7 @@ static Status upload_attention(Session *s, const Model *model, const HostBuffers
     const int tensors[] = {alone->qkv[0], alone->qkv[1], alone->qkv[2], alone->dout};
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
         const InitialTensor initial = {tensors[i], attention_stream + i, INIT_NORMAL, 1};
-        if (initial.tensor != PLAN_NONE) TRY(upload_initial(s, model, &initial, host));
+        if (initial.tensor != PLAN_NONE) TRY(upload_tensor(s, model, &initial, host));
     }
     return ST_OK;
 }
@@ -149,7 +118,7 @@ static Status upload_random(Session *s, const Model *model)
     CLEANUP(array_free) void *converted = convert ? malloc(CHUNK * sizeof(double)) : NULL;
     if (!values || (convert && !converted)) return NO_MEMORY("for initial values");
     const HostBuffers host = {values, converted};
-    TRY(upload_params(s, model, &host));
+    for (int i = 0; i < model->n_params; i++) TRY(upload_param(s, model, i, &host));
     return upload_attention(s, model, &host);
 }
 

@@ -9,5 +9,5 @@
  * alone (normal, cut at 3); clears Adam's moments and runs the setup phase. */
 Status init_session(Session *s, const Model *model);
 /* Another value for one parameter, in fp32, row after row. The setup phase must run again after the last. */
-Status init_param(Session *s, const Model *model, int param, float *values);
+Status init_param(Session *s, const Model *model, int param, const float *values);
 extern const int init_line; /* source line of init_session(), like OpDef.line */

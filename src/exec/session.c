@@ -127,11 +127,14 @@ static bool is_communication(const Session *s, int node)
     return plan_op_category(s->plan->nodes[node].op) == CATEGORY_communication;
 }
 
-/* Of several micro-batches the last one does. Known here, and not in the queue's thread: the next one may
- * have begun by then. */
-static bool communicates(const Session *s)
+/* Gradients of several micro-batches travel once, when their sums are whole. Known here, and not in the
+ * queue's thread: the next micro-batch may have begun by then. */
+static bool is_left_out(const Session *s, int node)
 {
-    return !s->alone && s->micro_batch + 1 == plan_phase_runs(s->plan, PHASE_FORWARD);
+    const Node *n = &s->plan->nodes[node];
+    if (!is_communication(s, node)) return false;
+    return s->alone || (n->op != OP_all_gather &&
+                        s->micro_batch + 1 != plan_phase_runs(s->plan, PHASE_FORWARD));
 }
 
 static Status communicate(Session *s, const OpImpl *impl, const OpCall *call)
@@ -155,19 +158,18 @@ static bool runs_beside(const Session *s, int node)
     return s->queue && s->plan->nodes[node].queue == QUEUE_COMMUNICATION && s->n_observers == 0;
 }
 
-/* Nodes that nobody reads in this step end with it. */
+/* Nodes that nobody reads in this step end with it, and those of the setup before it. */
 static Status drain(Session *s, Phase phase)
 {
-    int begin = 0, end = 0;
-    plan_phase_nodes(s->plan, PHASE_OPTIMIZER, &begin, &end);
-    return s->queue && phase == PHASE_BACKWARD && begin == end ? comm_queue_wait(s->queue, INT_MAX)
+    const Phase last = s->plan->nodes[s->plan->n_nodes - 1].phase;
+    return s->queue && (phase == last || phase == PHASE_SETUP) ? comm_queue_wait(s->queue, INT_MAX)
                                                                : ST_OK;
 }
 
 static Status run_node(Session *s, int node)
 {
     const Binding *binding = s->binding;
-    if (is_communication(s, node) && !communicates(s)) return ST_OK;
+    if (is_left_out(s, node)) return ST_OK;
     if (runs_beside(s, node)) {
         comm_queue_put(s->queue, node);
         return ST_OK;

@@ -62,6 +62,7 @@ static Status build(Model *model)
     if (b.status == ST_OK) transform_data_parallel(&b, model);
     if (b.status == ST_OK && model->mode == MODE_FWD_GRAD) transform_forward_grad(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
+    if (b.status == ST_OK && model->mode == MODE_TRAIN) transform_shard_gather(&b, model);
     if (model->config.precision == PRECISION_TF32) allow_tf32(&model->plan);
     const Status st = b.status;
     builder_free(&b);

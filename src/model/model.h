@@ -3,8 +3,8 @@
  *     forward (forward.c, attention_alone.c) -> fused nodes (transform_fuse.c), head and loss in chunks
  *     (transform_chunk_head.c), or primitives for eager (transform_decompose.c) -> backward (backward.c) ->
  *     recomputation (transform_recompute.c) -> sums over micro-batches (transform_accumulate.c) -> means
- *     over ranks (transform_data_parallel.c) -> optimizer (optimizer.c), or the backward pass cut off again
- *     (transform_forward_grad.c) */
+ *     over ranks (transform_data_parallel.c, transform_shard.c) -> optimizer (optimizer.c), or the backward
+ *     pass cut off again (transform_forward_grad.c) */
 #pragma once
 
 #include "config/config.h"
@@ -15,8 +15,10 @@ typedef enum ParamInit { INIT_ONES, INIT_NORMAL } ParamInit;
 /* One parameter under the name it has outside ("layers.0.attn.q_proj"), weights [out, in]. */
 typedef struct Param {
     char name[64];
-    int tensor; /* a window into its group's memory */
-    int grad;   /* PLAN_NONE where no backward pass runs */
+    int tensor; /* a window into its group's memory; where the rank keeps a shard, its shape only */
+    int grad;   /* the same; PLAN_NONE where no backward pass runs */
+    int group;
+    int64_t first; /* element of the group */
     ParamInit init;
     double std;
 } Param;
@@ -29,6 +31,12 @@ typedef struct ParamGroup {
     int grad;     /* PLAN_NONE where no backward pass runs */
     int m, v;     /* PLAN_NONE but in mode train */
     int64_t used; /* elements given to parameters so far */
+    /* What this rank updates, where ranks update shards (transform_shard.c); PLAN_NONE: everything. A shard
+     * that is empty has one element, which nobody reads. */
+    struct {
+        int flat, copy, grad;
+    } own;
+    bool flat_is_shard, copy_is_shard; /* the rank keeps no more of them */
 } ParamGroup;
 
 /* The tensors of attention alone, all [B T, H D]; PLAN_NONE in a whole model, gradients where no backward

@@ -38,6 +38,7 @@ static void new_group(Builder *b, Model *model, const char *name, int64_t elemen
         b->status = array_grow(&model->groups, (size_t)model->n_groups, 1, sizeof *model->groups);
     if (b->status != ST_OK) return;
     ParamGroup g = {.copy = PLAN_NONE, .grad = PLAN_NONE, .m = PLAN_NONE, .v = PLAN_NONE};
+    g.own.flat = g.own.copy = g.own.grad = PLAN_NONE;
     const bool narrow = reads_narrow(model, matmul);
     /* Without an optimizer nothing reads the full-precision parameters. */
     const bool copy = narrow && config_mode_saves(model->mode);
@@ -91,7 +92,7 @@ int params_add(Builder *b, Model *model, const char *name, int64_t rows, int64_t
     if (b->status != ST_OK) return PLAN_NONE;
     ParamGroup *g = &model->groups[model->n_groups - 1];
     Param *p = &model->params[model->n_params++];
-    *p = (Param){.init = init, .std = std};
+    *p = (Param){.init = init, .std = std, .group = model->n_groups - 1, .first = g->used};
     snprintf(p->name, sizeof p->name, "%s", name);
     p->tensor = window(b, name, g->flat, g->used, rows, cols);
     p->grad = window(b, name, g->grad, g->used, rows, cols);

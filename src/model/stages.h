@@ -72,6 +72,14 @@ void transform_accumulate(Builder *b, Model *model);
  * the optimizer reads them. Follows transform_accumulate(): only the sums of all micro-batches travel. */
 void transform_data_parallel(Builder *b, Model *model);
 
+/* ---- transform_shard.c ---- */
+
+/* What transform_data_parallel() does where ranks keep shards: zero1 and fsdp. */
+void transform_shard(Builder *b, Model *model);
+
+/* Follows the optimizer: with zero1 it has updated one shard, and all ranks need all of them. */
+void transform_shard_gather(Builder *b, const Model *model);
+
 /* ---- transform_forward_grad.c ---- */
 
 /* A forward pass with gradients enabled: the backward pass is cut off, and what it would have read

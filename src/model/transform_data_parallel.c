@@ -185,8 +185,12 @@ void transform_data_parallel(Builder *b, Model *model)
 {
     if (model->config.ranks <= 1) return;
     b->plan->ranks = model->config.ranks;
-    if (!config_mode_has_backward(model->mode)) return;
-    if (model->config.parallel == PARALLEL_DDP_NAIVE)
+    b->plan->rank = model->config.rank;
+    if (config_parallel_shards(model->config.parallel))
+        transform_shard(b, model);
+    else if (!config_mode_has_backward(model->mode))
+        return;
+    else if (model->config.parallel == PARALLEL_DDP_NAIVE)
         one_by_one(b, model);
     else
         in_buckets(b, model);

@@ -44,6 +44,24 @@ static bool lives_on(const Plan *plan, int id)
     return plan->tensors[id].keep || plan->tensors[id].saved;
 }
 
+/* What a communication node reads or writes stays until the next one of its op, so that what is computed in
+ * the meantime need not wait for it. */
+static void prolong(MemPlan *mem, const Plan *plan)
+{
+    int next[OP_COUNT];
+    for (int op = 0; op < OP_COUNT; op++) next[op] = PLAN_NONE;
+    for (int n = plan->n_nodes; n-- > 0;) {
+        const Node *node = &plan->nodes[n];
+        if (node->queue != QUEUE_COMMUNICATION) continue;
+        for (int i = 0; i < node->n_out + node->n_in; i++) {
+            const int id = plan->operands[node->first + i];
+            const int s = id == PLAN_NONE ? PLAN_NONE : plan_storage(plan, id);
+            if (s != PLAN_NONE && mem->last[s] < next[node->op]) mem->last[s] = next[node->op];
+        }
+        next[node->op] = n;
+    }
+}
+
 static void find_lifetimes(MemPlan *mem, const Plan *plan)
 {
     for (int i = 0; i < plan->n_tensors; i++) {
@@ -60,6 +78,7 @@ static void find_lifetimes(MemPlan *mem, const Plan *plan)
         const int s = plan_storage(plan, i);
         if (lives_on(plan, i) && mem->last[s] != PLAN_NONE) mem->last[s] = plan->n_nodes - 1;
     }
+    prolong(mem, plan);
 }
 
 /* Operands of the node that lie in the memory of `root`. */

@@ -93,6 +93,11 @@ int64_t plan_ranks(const Plan *plan)
     return plan->ranks > 1 ? plan->ranks : 1;
 }
 
+Shard plan_shard(const Plan *plan, int64_t count)
+{
+    return shard_of(count, plan_ranks(plan), plan->rank);
+}
+
 int64_t plan_phase_runs(const Plan *plan, Phase phase)
 {
     const bool each = phase == PHASE_FORWARD || phase == PHASE_BACKWARD;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/status.h"
+#include "plan/shard.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,6 +106,7 @@ typedef struct Plan {
     int n_operands;
     int64_t micro_batches; /* forward and backward run this often before the optimizer; 0: once */
     int64_t ranks;         /* processes that run it, each on a batch of its own; 0: one */
+    int64_t rank;          /* which of them runs this plan */
 } Plan;
 
 void plan_free(Plan *plan);
@@ -126,6 +128,8 @@ int plan_storage(const Plan *plan, int id);
 /* How often a step runs the phase: that of setup, which is no part of it, once. */
 int64_t plan_phase_runs(const Plan *plan, Phase phase);
 int64_t plan_ranks(const Plan *plan); /* at least 1 */
+/* What its rank owns of `count` elements; all of them where there is one rank. */
+Shard plan_shard(const Plan *plan, int64_t count);
 void plan_phase_nodes(const Plan *plan, Phase phase, int *begin, int *end);
 
 int64_t plan_elements(const Tensor *tensor);

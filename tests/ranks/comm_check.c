@@ -3,7 +3,7 @@
 #include "base/float16.h"
 #include "base/rng.h"
 #include "comm/comm.h"
-#include "comm/shard.h"
+#include "comm/shard_pieces.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,6 +12,13 @@
 
 static const double mib = 1024.0 * 1024.0;
 
+Status cell_ranks_config(const Comm *comm, const Config *config, Config *own)
+{
+    *own = *config;
+    own->rank = comm_rank(comm);
+    return comm_check_ranks(comm, config->ranks);
+}
+
 Status cell_ranks_agree(Comm *comm, bool *goes_on)
 {
     return comm_broadcast(comm, goes_on, sizeof *goes_on, 0);

@@ -6,6 +6,8 @@
 #include "bench/measure/sample.h"
 #include "comm/comm.h"
 
+/* The cell as this rank runs it. ST_FAILED: the launcher started another number of ranks. */
+Status cell_ranks_config(const Comm *comm, const Config *config, Config *own);
 /* The step as every rank plans it: with the memory that each may have of this machine's. */
 Status cell_ranks_fit(Comm *comm, Fit *fit, const Config *config, const Placement *placement);
 /* Each time becomes that of the slowest rank. */

@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "bench/measure/sampler.h"
 #include "comm/comm.h"
-#include "comm/shard.h"
+#include "comm/shard_pieces.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* roofstep export: one deterministic run, for another framework to check. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "bench/cell/cell_ranks.h"
 #include "bench/cell/runner.h"
 #include "bench/measure/rank_launch.h"
 #include "cli/command.h"
@@ -52,13 +53,14 @@ static void tell(const char *path, const ExportSummary *summary)
 static Status run_as_rank(const Settings *settings, const Config *config, CellLink *link)
 {
     Comm *comm = NULL;
+    Config own;
     ExportSummary summary;
     Sample sample = sample_empty();
     const double begun = clock_seconds();
     TRY(comm_open(&comm));
-    TRY(comm_check_ranks(comm, config->ranks));
+    TRY(cell_ranks_config(comm, config, &own));
     const char *path = comm_rank(comm) == 0 ? path_of(settings) : "/dev/null";
-    TRY(export_step(config, settings->model, path, comm, &summary));
+    TRY(export_step(&own, settings->model, path, comm, &summary));
     if (comm_rank(comm) == 0) tell(path, &summary);
     comm_close(comm);
     sample.seconds[SAMPLE_STEP] = (clock_seconds() - begun) / (double)config->steps;

@@ -2,9 +2,11 @@
 
 #include "base/array.h"
 #include "base/human.h"
+#include "base/i64.h"
 #include "bench/cell/cell_ranks.h"
 #include "bench/estimate/fit.h"
 #include "exec/init.h"
+#include "exec/param_values.h"
 #include "exec/weights.h"
 #include "ops/adam_state.h"
 #include "ops/element.h"
@@ -27,7 +29,8 @@ typedef struct Export {
     Safetensors *file;
     FileTensors tensors; /* the parameters as the model's files have them */
     float *joined;       /* a tensor whose parameters do not lie in it one after the other */
-    void *buffer;        /* holds any one parameter, and logits after it */
+    float *values;       /* of any one parameter */
+    void *buffer;        /* holds the tokens, or what a parameter's values are made of */
     char *logits;        /* taken when they are made: later they turn into their gradient */
     bool want_logits;
     int64_t micro_batch; /* that runs */
@@ -90,73 +93,44 @@ static Status write_loss(const Export *e, double *loss)
     return safetensors_data(e->file, e->buffer, plan_bytes(shape(e, e->model->loss)));
 }
 
-/* The upper halves, where the tensor is lower ones, follow them in the buffer. */
-static Status download(const Export *e, int id)
+static Status read_values(const Export *e, int param, ParamValues what, double divisor)
 {
-    const Tensor *t = shape(e, id);
-    TRY(session_download(e->session, id, e->buffer));
-    if (t->dtype != DT_LOW16) return ST_OK;
-    return session_download(e->session, t->upper, (char *)e->buffer + plan_bytes(t));
-}
-
-static double element_of(const Export *e, const Tensor *t, int64_t i)
-{
-    const uint16_t *halves = e->buffer;
-    if (t->dtype != DT_LOW16) return element_get(e->buffer, t->dtype, i);
-    return (double)float16_join(halves[plan_elements(t) + i], halves[i]);
-}
-
-/* As fp32, whatever it is. */
-static Status write_wide(const Export *e, int id, double divisor)
-{
-    float wide[1 << 10];
-    const Tensor *t = shape(e, id);
-    const int64_t all = plan_elements(t);
-    TRY(download(e, id));
-    for (int64_t i = 0; i < all;) {
-        int64_t n = 0;
-        for (; n < (int64_t)(sizeof wide / sizeof *wide) && i < all; n++, i++) {
-            wide[n] = (float)(element_of(e, t, i) / divisor);
-        }
-        TRY(safetensors_data(e->file, wide, (size_t)n * sizeof *wide));
-    }
+    TRY(param_values_read(e->session, e->model, param, what, e->values, e->buffer));
+    for (int64_t i = 0; divisor != 1 && i < param_values_count(e->model, param); i++)
+        e->values[i] = (float)((double)e->values[i] / divisor);
     return ST_OK;
 }
 
 /* Puts a parameter where it is in the tensor that is written next. */
-static Status join(const Export *e, const FileTensor *t, int part, int id, double divisor)
+static void join(const Export *e, const FileTensor *t, int part)
 {
-    TRY(download(e, id));
     for (int64_t row = 0; row < t->rows[part]; row++) {
         const FileRow to = file_tensor_row(t, part, row);
         for (int64_t c = 0; c < t->cols; c++)
-            e->joined[to.first + c * to.step] =
-                (float)(element_of(e, shape(e, id), row * t->cols + c) / divisor);
+            e->joined[to.first + c * to.step] = e->values[row * t->cols + c];
     }
-    return ST_OK;
 }
 
-typedef enum Values { PARAMETERS, GRADIENTS } Values;
-
-static Status write_file_tensor(const Export *e, const FileTensor *t, Values values, double divisor)
+static Status write_file_tensor(const Export *e, const FileTensor *t, ParamValues what,
+                                double divisor)
 {
     for (int p = 0; p < t->n_parts; p++) {
-        const Param *param = &e->model->params[t->part[p]];
-        const int id = values == GRADIENTS ? param->grad : param->tensor;
+        TRY(read_values(e, t->part[p], what, divisor));
+        const size_t bytes = (size_t)param_values_count(e->model, t->part[p]) * sizeof *e->values;
         if (t->form == FILE_FORM_ROWS)
-            TRY(write_wide(e, id, divisor));
+            TRY(safetensors_data(e->file, e->values, bytes));
         else
-            TRY(join(e, t, p, id, divisor));
+            join(e, t, p);
     }
     if (t->form == FILE_FORM_ROWS) return ST_OK;
     return safetensors_data(e->file, e->joined,
                             (size_t)file_tensor_elements(t) * sizeof *e->joined);
 }
 
-static Status write_all(const Export *e, Values values, double divisor)
+static Status write_all(const Export *e, ParamValues what, double divisor)
 {
     for (int i = 0; i < e->tensors.n; i++)
-        TRY(write_file_tensor(e, &e->tensors.tensors[i], values, divisor));
+        TRY(write_file_tensor(e, &e->tensors.tensors[i], what, divisor));
     return ST_OK;
 }
 
@@ -195,12 +169,9 @@ static Status gradients_finite(const Export *e, bool *finite)
 {
     *finite = true;
     for (int i = 0; i < e->model->n_params && *finite; i++) {
-        const int id = e->model->params[i].grad;
-        const Tensor *t = shape(e, id);
-        TRY(session_download(e->session, id, e->buffer));
-        for (int64_t k = 0; k < plan_elements(t) && *finite; k++) {
-            *finite = isfinite(element_get(e->buffer, t->dtype, k));
-        }
+        TRY(read_values(e, i, PARAM_GRADIENT, 1));
+        for (int64_t k = 0; k < param_values_count(e->model, i) && *finite; k++)
+            *finite = isfinite(e->values[k]);
     }
     return ST_OK;
 }
@@ -265,14 +236,14 @@ static Status run_steps(Export *e, ExportSummary *summary)
                           logits_bytes(e->model)));
     TRY(write_loss(e, &summary->loss));
     if (!config_mode_has_backward(e->model->mode)) return ST_OK;
-    TRY(write_all(e, GRADIENTS, loss_scale));
+    TRY(write_all(e, PARAM_GRADIENT, loss_scale));
     if (e->model->mode != MODE_TRAIN) return ST_OK;
     TRY(optimize(e));
     for (int64_t step = 1; step < e->config->steps; step++) {
         TRY(usable_gradients(e, &loss_scale));
         TRY(optimize(e));
     }
-    return write_all(e, PARAMETERS, 1);
+    return write_all(e, PARAM_VALUES, 1);
 }
 
 /* Steps whose gradients overflowed. */
@@ -293,7 +264,7 @@ static Status run_and_write(Export *e, ExportSummary *summary)
     TRY(session_observe(e->session, (Observer){.self = e, .end = catch_logits}));
     TRY(write_ids(e, e->model->tokens));
     TRY(write_ids(e, e->model->targets));
-    TRY(write_all(e, PARAMETERS, 1));
+    TRY(write_all(e, PARAM_VALUES, 1));
     TRY(run_steps(e, summary));
     TRY(describe_skipped(e, summary));
     summary->parameters = e->model->n_elements;
@@ -303,15 +274,18 @@ static Status run_and_write(Export *e, ExportSummary *summary)
 
 /* ---- putting it together ---- */
 
+static size_t most_elements(const Model *model)
+{
+    int64_t most = 1;
+    for (int i = 0; i < model->n_params; i++) most = i64_max(most, param_values_count(model, i));
+    return (size_t)most;
+}
+
 static size_t buffer_bytes(const Model *model)
 {
-    size_t most = plan_bytes(&model->plan.tensors[model->tokens]);
-    for (int i = 0; i < model->n_params; i++) {
-        const Tensor *t = &model->plan.tensors[model->params[i].tensor];
-        const size_t bytes = plan_bytes(t) * (t->dtype == DT_LOW16 ? 2 : 1);
-        if (bytes > most) most = bytes;
-    }
-    return most + sizeof(double);
+    const size_t tokens = plan_bytes(&model->plan.tensors[model->tokens]);
+    const size_t values = most_elements(model) * sizeof(double);
+    return tokens > values ? tokens : values;
 }
 
 /* The largest tensor that is joined; 0 where none is. */
@@ -332,6 +306,7 @@ static Status check_fit(const Export *e, Fit *fit, const Placement *placement, b
     const Mode mode = e->config->mode;
     if (placement->backend == BACKEND_cpu) {
         fit->need[mode] += buffer_bytes(e->model) + logits_bytes(e->model);
+        fit->need[mode] += most_elements(e->model) * sizeof *e->values;
         fit->need[mode] += joined_bytes(&e->tensors) + (weights ? weights_bytes(&e->tensors) : 0);
     }
     if (fit->fits && fit->mode == mode && fit->need[mode] <= fit->available) return ST_OK;
@@ -341,10 +316,12 @@ static Status check_fit(const Export *e, Fit *fit, const Placement *placement, b
 static Status take_buffers(Export *e)
 {
     const size_t joined = joined_bytes(&e->tensors);
+    e->values = malloc(most_elements(e->model) * sizeof *e->values);
     e->buffer = malloc(buffer_bytes(e->model));
     e->logits = malloc(logits_bytes(e->model));
     e->joined = joined ? malloc(joined) : NULL;
-    if (!e->buffer || !e->logits || (joined && !e->joined)) return NO_MEMORY("to hold one tensor");
+    if (!e->values || !e->buffer || !e->logits || (joined && !e->joined))
+        return NO_MEMORY("to hold one tensor");
     return ST_OK;
 }
 
@@ -352,6 +329,7 @@ static void free_export(Export *e)
 {
     file_tensor_free(&e->tensors);
     free(e->joined);
+    free(e->values);
     free(e->buffer);
     free(e->logits);
 }

@@ -1,7 +1,7 @@
 /* Ranks are threads here; ranks that are processes: tests/ranks. */
 #include "base/float16.h"
 #include "base/rng.h"
-#include "comm/shard.h"
+#include "comm/shard_pieces.h"
 #include "comm/shared_array.h"
 #include "with_cmocka.h"
 

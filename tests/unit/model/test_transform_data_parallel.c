@@ -72,7 +72,7 @@ static int count_sent(const Model *model)
 static void test_every_gradient_once(void **state)
 {
     (void)state;
-    for (int p = 0; p < PARALLEL_COUNT; p++) {
+    for (int p = 0; p <= PARALLEL_DDP_FLAT; p++) {
         for (int precision = 0; precision < PRECISION_COUNT; precision++) {
             for (int exec = EXEC_EAGER; exec <= EXEC_FUSED; exec++) {
                 Config c = ranked_config((Parallel)p, (Precision)precision);

@@ -1,24 +1,11 @@
-/* How ranks share an array: rank r owns the r-th shard of it. Shards are equally long, whole
- * cache lines of them, but for the last ones, which may be shorter or empty. */
+/* An array that goes from rank to rank, shard by shard (plan/shard.h). */
 #pragma once
 
-#include "base/i64.h"
+#include "plan/shard.h"
 
 #include <stddef.h>
 
-typedef struct Shard {
-    int64_t first, count; /* elements */
-} Shard;
-
-static inline Shard shard_of(int64_t count, int ranks, int rank)
-{
-    enum { LINE = 32 }; /* elements: at least 64 bytes */
-    const int64_t each = ((count + ranks - 1) / ranks + LINE - 1) / LINE * LINE;
-    const int64_t first = i64_min(each * rank, count);
-    return (Shard){first, i64_min(each, count - first)};
-}
-
-/* An array that goes from rank to rank in chunks: of every shard a segment at a time. */
+/* It goes in chunks: of every shard a segment at a time. */
 typedef struct ShardedArray {
     int64_t count;  /* elements */
     size_t size;    /* bytes of one */
