@@ -13,6 +13,7 @@ const char *const config_blases[] = {CONFIG_BLASES(WORD) NULL};
 const char *const config_masks[] = {CONFIG_MASKS(WORD) NULL};
 const char *const config_stats[] = {CONFIG_STATS(WORD) NULL};
 const char *const config_collectives[] = {CONFIG_COLLECTIVES(WORD) NULL};
+const char *const config_comm_precisions[] = {CONFIG_COMM_PRECISIONS(WORD) NULL};
 const char *const config_parallels[] = {CONFIG_PARALLELS(WORD) NULL};
 
 bool config_parallel_shards(Parallel parallel)

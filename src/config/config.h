@@ -46,6 +46,10 @@
     X(PARALLEL_DDP_FLAT, "ddp-flat")   \
     X(PARALLEL_ZERO1, "zero1")         \
     X(PARALLEL_FSDP, "fsdp")
+#define CONFIG_COMM_PRECISIONS(X)  \
+    X(COMM_PRECISION_AUTO, "auto") \
+    X(COMM_PRECISION_FP32, "fp32") \
+    X(COMM_PRECISION_BF16, "bf16")
 #define CONFIG_STATS(X)      \
     X(STAT_MEDIAN, "median") \
     X(STAT_MEAN, "mean")     \
@@ -66,6 +70,11 @@ typedef enum Stat { CONFIG_STATS(CONFIG_CONSTANT) STAT_COUNT } Stat;
  * gradients are averaged: in buckets as soon as they are whole, one by one after the backward pass, or all at
  * once. With `zero1` each rank updates a shard of the parameters, with `fsdp` it keeps no more of them. */
 typedef enum Parallel { CONFIG_PARALLELS(CONFIG_CONSTANT) PARALLEL_COUNT } Parallel;
+
+/* In what gradients travel: in what they are, or converted. */
+typedef enum CommPrecision {
+    CONFIG_COMM_PRECISIONS(CONFIG_CONSTANT) COMM_PRECISION_COUNT
+} CommPrecision;
 
 /* What all ranks do together. */
 typedef enum Collective { CONFIG_COLLECTIVES(CONFIG_CONSTANT) COLLECTIVE_COUNT } Collective;
@@ -104,6 +113,7 @@ typedef struct Config {
     int64_t rank;  /* which of them this process is; no option sets it */
     /* of models */
     Parallel parallel;
+    CommPrecision comm_precision;
     int64_t bucket; /* bytes of gradients that travel together; 0: 25 MB, as in PyTorch */
     /* of models and attention */
     int64_t ctx, batch;
@@ -184,3 +194,4 @@ extern const char *const config_masks[];
 extern const char *const config_stats[];
 extern const char *const config_collectives[];
 extern const char *const config_parallels[];
+extern const char *const config_comm_precisions[];

@@ -14,7 +14,8 @@ typedef enum OptionId {
     OPTIONS_DIMS,      /* the dimensions of a model's step */
     OPTIONS_PLAN,      /* and what else decides its plan */
     OPTIONS_STEP,      /* and its numbers */
-    OPTIONS_RANKS,     /* how many ranks share a step, how, and what starts them */
+    OPTIONS_PARALLEL,  /* how many ranks share a step, and how */
+    OPTIONS_RANKS,     /* the same, and what starts them */
     OPTIONS_ATTENTION, /* the same of attention alone */
     OPTIONS_CUSTOM,    /* those that change the dimensions of a preset: the size is "custom" then */
     OPTIONS_OUTPUT,

@@ -227,7 +227,10 @@ static Status make_cell(const Reader *r, int index, Config *cell)
     const Status status = model_spec_complete(&cell->model);
     if (status != ST_OK) status_context("--model %s", human_plain(cell->model.name).s);
     TRY(status);
-    if (cell->ranks <= 1) cell->parallel = PARALLEL_DDP; /* nothing is shared */
+    if (cell->ranks <= 1) { /* nothing is shared */
+        cell->parallel = PARALLEL_DDP;
+        cell->comm_precision = COMM_PRECISION_AUTO;
+    }
     if (cell->ranks <= 1 || cell->parallel != PARALLEL_DDP) cell->bucket = 0;
     const int64_t positions = cell->model.positions;
     if (r->axes[OPTION_CTX].n == 0 && positions > 0 && positions < cell->ctx) cell->ctx = positions;

@@ -59,6 +59,7 @@ static Status build(Model *model)
     if (b.status == ST_OK && config_mode_saves(model->mode)) transform_recompute_gate(&b);
     if (b.status == ST_OK && config_mode_saves(model->mode)) transform_recompute(&b, model);
     if (b.status == ST_OK) transform_accumulate(&b, model);
+    if (b.status == ST_OK) transform_comm_precision(&b, model);
     if (b.status == ST_OK) transform_data_parallel(&b, model);
     if (b.status == ST_OK && model->mode == MODE_FWD_GRAD) transform_forward_grad(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);

@@ -66,10 +66,16 @@ void transform_recompute_gate(Builder *b);
  * step, in fp32. What the optimizer and others read are the sums. Follows transform_recompute(). */
 void transform_accumulate(Builder *b, Model *model);
 
+/* ---- transform_comm_precision.c ---- */
+
+/* Gradients that travel in another precision are rounded to it, and the optimizer reads their means as they
+ * arrive. Follows transform_accumulate(). */
+void transform_comm_precision(Builder *b, Model *model);
+
 /* ---- transform_data_parallel.c ---- */
 
 /* Several ranks run the step, each on a batch of its own: gradients become their means over all ranks before
- * the optimizer reads them. Follows transform_accumulate(): only the sums of all micro-batches travel. */
+ * the optimizer reads them. Follows transform_comm_precision(): only the sums of all micro-batches travel. */
 void transform_data_parallel(Builder *b, Model *model);
 
 /* ---- transform_shard.c ---- */

@@ -56,6 +56,9 @@ done <<'CASES'
 3e-2 --precision bf16 --accumulate 2
 3e-2 --precision fp16
 3e-2 --precision fp16 --loss-scale 1024
+3e-2 --comm-precision bf16
+3e-2 --comm-precision bf16 --exec eager --accumulate 2
+3e-2 --precision bf16 --comm-precision fp32
 CASES
 plain=("${model[@]}")
 model=(--model qwen2.5-0.5b --d-model 28 --num-heads 14 --num-layers 2 --d-ff 24 --vocab 101 --ctx 11 --device cpu --steps 3)

@@ -4,8 +4,7 @@
 #include "cli/commands/bench_sweep.h"
 #include "report/records/report.h"
 
-#define BENCH_LISTS \
-    OPTIONS_STEP, OPTION_RANKS, OPTION_PARALLEL, OPTION_BUCKET, OPTION_WARMUP, OPTION_STEPS
+#define BENCH_LISTS OPTIONS_STEP, OPTIONS_PARALLEL, OPTION_WARMUP, OPTION_STEPS
 
 static bool has_ranks(const Sweep *sweep)
 {

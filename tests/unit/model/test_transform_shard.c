@@ -33,7 +33,7 @@ static int count_before(const Plan *plan, OpKind op, int operand, int tensor, in
     return found;
 }
 
-/* The gradient of every group is scattered once, after all that write it, and the optimizer reads the shard. */
+/* The gradient of every group is scattered once, after all that write it; the optimizer reads the shard. */
 static void check_gradients(const Model *model)
 {
     const Plan *plan = &model->plan;
@@ -177,7 +177,7 @@ static double wire_of(const Config *c)
     return wire / (4 * (double)model_parameters(c) * (RANKS - 1) / RANKS);
 }
 
-/* In shares of the parameters that other ranks have: zero1 as ddp, fsdp gathers them twice and scatters once. */
+/* In shares of the parameters that other ranks have: zero1 as ddp, fsdp gathers twice and scatters once. */
 static void test_bytes_on_the_wire(void **state)
 {
     (void)state;
