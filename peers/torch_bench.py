@@ -37,6 +37,7 @@ VARIANTS = {"model": ("eager", "compile", "best", "graphs"),
 try:
     import torch
     import torch_blas
+    import torch_ranks
     from torch_step import MIB, AttentionAlone, Step
 except ImportError:
     torch = None
@@ -103,7 +104,7 @@ def warm_up(args, step, clock, out):
             torch.cuda.reset_peak_memory_stats()
 
 
-def measure(args, step, out):
+def measure(args, step, out, ranks):
     clock = Clock(args.device)
     warm_up(args, step, clock, out)
     interference = Interference()
@@ -115,11 +116,12 @@ def measure(args, step, out):
                 sample[series] = sample.get(series, 0) + seconds
         if not step.cuda:
             sample["step"] = time.perf_counter() - start
-        out.send(sample=sample)
+        out.send(sample=ranks.slowest(sample) if ranks else sample)
     for i in range(args.steps if step.cuda else 0):  # as a training loop runs it: nobody waits between phases
         out.send(stage="unbroken step", done=i + 1, of=args.steps)
         out.send(sample=clock.time("step", step.whole))
-    out.send(facts=interference.facts(step.cuda))
+    if not ranks:  # those of other ranks are no other programs
+        out.send(facts=interference.facts(step.cuda))
 
 
 def facts(args, step):
@@ -179,6 +181,8 @@ def check(args):
             raise Unsupported("variant graphs needs a GPU")
         if args.precision in ("tf32", "fp16"):
             raise Unsupported(f"PyTorch has no {args.precision} training on a CPU")
+    if args.ranks > 1:
+        torch_ranks.check(args)
 
 
 def set_up(args):
@@ -204,13 +208,24 @@ def is_out_of_memory(error):
 def run(args, out):
     check(args)
     set_up(args)
-    if not args.device.startswith("cuda"):
+    if not args.device.startswith("cuda") and not args.meet:  # other ranks multiply as the first one does
         torch_blas.choose(args.libblas, out, *gemm_of(args))
+    if args.ranks == 1:
+        run_step(args, out, None)
+        return
+    ranks = torch_ranks.Ranks(args)
+    try:
+        run_step(args, out, ranks)
+    finally:
+        ranks.close()
+
+
+def run_step(args, out, ranks):
     out.send(stage="initial values", done=0, of=0)
-    step = AttentionAlone(args) if args.subject == "attention" else Step(args)
+    step = AttentionAlone(args) if args.subject == "attention" else Step(args, ranks)
     out.send(facts={"peer_version": torch.__version__, "device": args.device, "exec": EXECS[args.variant],
                     "attention": ATTENTION_OF[args.variant], "threads": torch.get_num_threads(), **blas_facts(args)})
-    measure(args, step, out)
+    measure(args, step, out, ranks)
     out.send(facts=facts(args, step))
 
 
@@ -253,6 +268,11 @@ def read_options():
     for name, default in (("vocab", 10000), ("ctx", 128), ("batch", 4), ("accumulate", 1), ("steps", 10), ("d-head", 64), ("heads", 1)):
         parser.add_argument("--" + name, type=positive, default=default)
     parser.add_argument("--model-config", metavar="JSON", help="the text of a config.json: the model is that of transformers")
+    parser.add_argument("--ranks", type=positive, default=1, help="processes that share the step (gloo); --threads is for each")
+    parser.add_argument("--parallel", default="ddp", help="how: ddp, or zero1")
+    parser.add_argument("--bucket", type=int, default=0, help="bytes of gradients that travel together; 0 for 25 MB")
+    parser.add_argument("--rank", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--meet", help=argparse.SUPPRESS)  # the folder where ranks find each other
     parser.add_argument("--mask", default="causal", choices=("causal", "full"))
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--precision", default="fp32", choices=("fp32", "tf32", "bf16", "fp16"))
@@ -297,6 +317,9 @@ def main():
     if args.trial:
         set_up(args)
         print(json.dumps({"seconds": trial(args)}))
+        return 0
+    if args.meet:  # rank 0 tells
+        run(args, Result(args))
         return 0
     if args.messages is not None:
         run_and_tell(args, Messages(args.messages))

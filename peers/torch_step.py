@@ -85,13 +85,15 @@ class Model(nn.Module):
 class Step:
     """Model, optimizer and one batch; run(phase) is one phase of a step."""
 
-    def __init__(self, args):
-        self.args, self.cuda = args, args.device.startswith("cuda")
+    def __init__(self, args, ranks=None):
+        self.args, self.cuda, self.ranks = args, args.device.startswith("cuda"), ranks
         strong = args.variant in ("best", "graphs")
         torch.manual_seed(args.seed)
         with torch.device(args.device) if hasattr(torch.device, "__enter__") else contextlib.nullcontext():
             self.model = HfModel(args, strong) if args.model_config else Model(args, strong)
         self.model.to(args.device)
+        if ranks:
+            self.model = ranks.model(self.model, args.bucket)
         shape = (args.accumulate * args.batch, args.ctx)
         tokens, targets = (torch.randint(args.vocab, shape, device=args.device) for _ in range(2))
         self.micro_batches = list(zip(tokens.split(args.batch), targets.split(args.batch)))
@@ -109,6 +111,8 @@ class Step:
 
     def make_optimizer(self, strong):
         how = dict(lr=self.args.lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
+        if self.ranks and self.args.parallel == "zero1":
+            return self.ranks.optimizer(self.model.parameters(), **how)
         if strong:
             with contextlib.suppress(RuntimeError, TypeError):  # on a CPU only newer versions have it
                 return torch.optim.AdamW(self.model.parameters(), fused=True, **how)
@@ -142,6 +146,8 @@ class Step:
     def forward(self):
         if self.args.variant == "graphs" and hasattr(getattr(torch, "compiler", None), "cudagraph_mark_step_begin"):
             torch.compiler.cudagraph_mark_step_begin()
+        if self.ranks:  # as no_sync() does: the gradients of the last micro-batch travel, and those before with them
+            self.model.require_backward_grad_sync = self.micro_batch == self.args.accumulate - 1
         with torch.no_grad() if self.args.mode == "fwd" else contextlib.nullcontext():
             self.loss = self.loss_of(*self.micro_batches[self.micro_batch])
         if self.args.accumulate > 1:

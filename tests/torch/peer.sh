@@ -23,6 +23,12 @@ for mode in fwd fwd_bwd train; do
 done
 "$roofstep" bench "${model[@]}" --accumulate 4 --clip 1 --peer torch --peer-rounds 1 --format json >"$work/micro.json" 2>"$work/err" ||
     fail "micro-batches: exit code $?"
+ranks=0
+if [ -e "$(dirname "$roofstep")/roofstep_mpi.so" ] && command -v mpirun >/dev/null; then
+    ranks=1
+    "$roofstep" bench "${model[@]}" --ranks 2 --parallel ddp,zero1,ddp-flat --accumulate 2 --peer torch --peer-rounds 1 --format json \
+        >"$work/ranks.json" 2>"$work/err" || fail "ranks: exit code $?"
+fi
 OPENBLAS_CORETYPE=Prescott "$roofstep" bench "${model[@]}" --peer torch --peer-rounds 1 --format json \
     >"$work/old.json" 2>"$work/err" || fail "old kernels: exit code $?"
 "$roofstep" bench "${model[@]}" --peer torch --peer-variant eager,graphs --peer-rounds 1 --format json \
@@ -44,7 +50,7 @@ JSON
 "$roofstep" bench --model "$work/model" --num-layers 2 --ctx 17 --batch 3 --device cpu --threads 1 --warmup 1 --steps 2 \
     --peer torch --peer-rounds 1 --format json >"$work/qwen3.json" 2>"$work/err" || fail "--model: exit code $?"
 
-"$python" - "$work" <<'PYTHON' || fail "the rows are not as they should be"
+"$python" - "$work" $ranks <<'PYTHON' || fail "the rows are not as they should be"
 import importlib.util, json, sys
 for mode, phases in (("fwd", 1), ("fwd_bwd", 2), ("train", 3)):
     ours, theirs = json.load(open(f"{sys.argv[1]}/{mode}.json"))["results"]
@@ -56,6 +62,15 @@ for mode, phases in (("fwd", 1), ("fwd_bwd", 2), ("train", 3)):
     assert theirs["rounds"] == ours["rounds"] == 1 and "blas" in theirs, theirs
     assert len(theirs["step"]["samples_ms"]) == 2 and theirs["cold_step_ms"] > 0
     assert 1 < theirs["loss"] < 10, theirs["loss"]
+if sys.argv[2] == "1":
+    rows = json.load(open(f"{sys.argv[1]}/ranks.json"))["results"]
+    assert len(rows) == 6 and all(row["ranks"] == 2 for row in rows), rows
+    for ours, theirs in zip(rows[::2], rows[1::2]):
+        if ours["parallel"] == "ddp-flat":
+            assert theirs["status"] == "unsupported" and "ddp or zero1" in theirs["message"], theirs
+            continue
+        assert theirs["status"] == "ok" and ours["peer_ratio"] > 0 and theirs["threads"] == 1, theirs
+        assert theirs["parameters"] == ours["parameters"] and 1 < theirs["loss"] < 10, theirs
 for row in json.load(open(f"{sys.argv[1]}/micro.json"))["results"]:
     assert row["status"] == "ok" and row["accumulate"] == 4 and 1 < row["loss"] < 10, row
     assert abs(row["tokens_per_s"] * row["step"]["median_ms"] * 1e-3 - 4 * 3 * 17) < 1e-3, row
@@ -73,7 +88,7 @@ if importlib.util.find_spec("transformers"):
     assert theirs["status"] == "ok" and theirs["parameters"] == ours["parameters"], theirs
     assert abs(theirs["loss"] - ours["loss"]) < 0.5 and ours["peer_ratio"] > 0, (theirs["loss"], ours["loss"])
 else:
-    assert theirs["status"] == "unsupported" and "transformers" in theirs["reason"], theirs
+    assert theirs["status"] == "unsupported" and "transformers" in theirs["message"], theirs
 PYTHON
 "$python" "$(dirname "$0")/../../peers/torch_bench.py" "${model[@]}" --precision tf32 >"$work/alone.json" || fail "alone: $?"
 grep -q '"status": "unsupported"' "$work/alone.json" || fail "tf32 on a CPU"

@@ -3,6 +3,7 @@
 #include "backend/cpu_places.h"
 #include "base/error_text.h"
 #include "base/human.h"
+#include "base/i64.h"
 #include "bench/limits/placement.h"
 #include "bench/record/record_stat.h"
 #include "config/cell_field.h"
@@ -155,10 +156,12 @@ static Status add_model(Text *words, const Config *config)
     return ST_OK;
 }
 
-/* Where the cell runs is settled: the peer is told what the program chose. */
+/* Where the cell runs is settled: the peer is told what the program chose. Ranks share the threads. */
 static void add_cell(Text *words, const Config *config, const Placement *placement)
 {
-    const Config placed = placement_settle(config, placement);
+    Config placed = placement_settle(config, placement);
+    if (config->ranks > 1 && config->threads == 0)
+        placed.threads = i64_max(placed.threads / config->ranks, 1);
     if (config->subject == SUBJECT_ATTENTION) add_pair(words, "subject", "attention");
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         if (cell_field_table[id].peer == CELL_PEER_PASSED && cell_field_of(id, config->subject))

@@ -14,11 +14,13 @@ static bool has_ranks(const Sweep *sweep)
     return false;
 }
 
-/* What other programs are asked, or hook into, has one rank. */
+/* What other programs hook into has one rank. */
 static Status check_ranks(const Settings *settings, const Sweep *sweep)
 {
     if (!has_ranks(sweep)) return ST_OK;
-    if (settings->peer) return FAIL(ST_UNSUPPORTED, "--peer %s has one rank", settings->peer);
+    if (settings->peer && settings->hosts)
+        return FAIL(ST_UNSUPPORTED, "--peer %s runs on one machine: leave out --hosts",
+                    settings->peer);
     if (settings->nvtx || settings->annotate_mha)
         return FAIL(ST_UNSUPPORTED, "--nvtx and --annotate-mha have one rank");
     return ST_OK;
