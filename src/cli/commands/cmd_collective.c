@@ -1,7 +1,7 @@
 /* roofstep collective: what ranks do together, alone. */
 #include "base/array.h"
-#include "bench/measure/rank_launch.h"
 #include "bench/study/collective_cell.h"
+#include "cli/commands/collective_launch.h"
 #include "cli/commands/study.h"
 #include "report/study/collective_report.h"
 
@@ -47,10 +47,7 @@ static Status report(Text *out, const Settings *settings, const RecordSet *rows)
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    const RankLaunch launch = {.command = cmd_collective.name,
-                               .options = &cmd_collective.options,
-                               .launcher = settings->launcher,
-                               .hosts = settings->hosts};
+    const RankLaunch launch = collective_launch(settings);
     const bool varies[OPTION_COUNT] = {[OPTION_OP] = true,
                                        [OPTION_BYTES] = true,
                                        [OPTION_RANKS] = true,
