@@ -1,7 +1,7 @@
 /* roofstep collective: what ranks do together, alone. */
 #include "base/array.h"
 #include "bench/study/collective_cell.h"
-#include "cli/commands/collective_launch.h"
+#include "cli/collective_launch.h"
 #include "cli/commands/study.h"
 #include "report/study/collective_report.h"
 

@@ -4,7 +4,7 @@
 #include "bench/limits/limits_json.h"
 #include "bench/limits/limits_links.h"
 #include "cli/command.h"
-#include "cli/commands/collective_launch.h"
+#include "cli/collective_launch.h"
 #include "cli/output.h"
 #include "report/format/table_write.h"
 #include "report/study/limits_table.h"

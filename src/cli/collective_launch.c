@@ -1,4 +1,4 @@
-#include "cli/commands/collective_launch.h"
+#include "cli/collective_launch.h"
 
 #include "cli/command.h"
 
