@@ -63,7 +63,7 @@ static Status forecast(PlanCell *cell, const PlanRoom *room, const Config *settl
     if (!room->rows || input.step > 0)
         return comm_forecast_make(&cell->forecast, settled, &cell->placement, binding, &input);
     snprintf(cell->forecast.why, sizeof cell->forecast.why,
-             "the file of --step has no row of one rank with this work on this device with %d threads",
+             "the file of --step has no row of one rank with this work, device and --threads %d",
              cell->placement.threads);
     return ST_OK;
 }

@@ -7,6 +7,7 @@
 #include "bench/record/record_file.h"
 #include "bench/study/annotated_cell.h"
 #include "cli/commands/bench_dry_run.h"
+#include "cli/commands/bench_forecast.h"
 #include "cli/commands/bench_output.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
@@ -72,12 +73,14 @@ static int cells_done(const RecordSet *rows)
     return n;
 }
 
-/* Limits of a CPU are stored per number of threads: name the number that the user chose. */
+/* Limits of a CPU are stored per number of threads: name the number that the user chose, or that a rank has. */
 static void advise_limits(const Sweep *sweep, const Record *row)
 {
     const char *device = record_text(row, "device");
     const bool chosen = !sweep->varies[OPTION_THREADS] && device && strcmp(device, "cpu") == 0;
-    const int64_t threads = chosen ? sweep->configs[0].threads : 0;
+    int64_t threads = chosen ? sweep->configs[0].threads : 0, ranks = 1;
+    if (chosen && threads == 0 && record_int(row, "ranks", &ranks) && ranks > 1)
+        record_int(row, "threads", &threads);
     char option[40] = "";
     if (threads > 0) snprintf(option, sizeof option, " --threads %lld", (long long)threads);
     log_note("for MFU and '%% of limit' run 'roofstep limits%s' once (about 20 s)", option);
@@ -139,12 +142,41 @@ static Status run_cell(const Config *config, CellLink *link)
     return config->ranks > 1 ? rank_launch_run(config, link) : cell_run(config, link);
 }
 
+/* What a row needs before it is kept. */
+typedef struct Finish {
+    BenchOutput *output;
+    const Settings *settings;
+    const Sweep *sweep;
+    const RecordSet *rows, *known;
+} Finish;
+
+static const Config *config_of(const Sweep *sweep, const Record *record)
+{
+    const char *own = record_key(record);
+    for (int i = 0; own && i < sweep->n; i++) {
+        char key[RECORD_KEY_SIZE];
+        record_key_of_config(&sweep->configs[i], key);
+        if (sweep->configs[i].ranks > 1 && strcmp(key, own) == 0) return &sweep->configs[i];
+    }
+    return NULL;
+}
+
+static Status finish_row(void *self, Record *record)
+{
+    const Finish *finish = self;
+    const Config *config = config_of(finish->sweep, record);
+    if (config)
+        TRY(bench_forecast_add(record, config, finish->settings, finish->rows, finish->known));
+    return bench_output_add(finish->output, record);
+}
+
 static Status run_sweep(const Settings *settings, const Sweep *sweep, const RecordSet *known,
                         int *exit_code)
 {
     CLEANUP(record_set_free) RecordSet rows = {0};
     CLEANUP(bench_output_close) BenchOutput output = {0};
     RunnerOutcome outcome;
+    Finish finish = {&output, settings, sweep, &rows, known};
     const RunnerTask task = {.configs = sweep->configs,
                              .n = sweep->n,
                              .varies = sweep->varies,
@@ -154,8 +186,8 @@ static Status run_sweep(const Settings *settings, const Sweep *sweep, const Reco
                              .resumed = known,
                              .peer = peer_of(settings),
                              .rounds = settings->interleave ? (int)settings->rounds : 0,
-                             .self = &output,
-                             .finished = bench_output_add};
+                             .self = &finish,
+                             .finished = finish_row};
     TRY(record_set_init(&rows, json_array_get(known->environments, 0)));
     TRY(bench_output_open(&output, settings, known));
     TRY(show(&output, &rows, known, runner_run(&task, &rows, &outcome)));
