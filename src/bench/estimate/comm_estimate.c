@@ -11,7 +11,8 @@
 static const struct CommOp {
     const char *op;
     Collective collective;
-    bool last_only; /* of several micro-batches only the last one's runs, and its cost is spread over all */
+    bool
+        last_only; /* of several micro-batches only the last one's runs, and its cost is spread over all */
 } comm_ops[] = {
     {"all_reduce", COLLECTIVE_ALL_REDUCE, true},
     {"reduce_scatter", COLLECTIVE_REDUCE_SCATTER, true},
@@ -42,8 +43,10 @@ static Status no_seconds(const CommLinks *links, Collective op, int64_t n)
         return FAIL(ST_UNSUPPORTED, "%lld ranks fill no whole nodes of %lld", (long long)n,
                     (long long)g);
     if (g > 0 && n > g && !(links->between.bandwidth > 0))
-        return FAIL(ST_UNSUPPORTED, "%lld ranks are on %lld nodes: give --node-link "
-                    "BANDWIDTH,LATENCY such as 50GB/s,10us", (long long)n, (long long)(n / g));
+        return FAIL(ST_UNSUPPORTED,
+                    "%lld ranks are on %lld nodes: give --node-link "
+                    "BANDWIDTH,LATENCY such as 50GB/s,10us",
+                    (long long)n, (long long)(n / g));
     return FAIL(ST_UNSUPPORTED, "links were not measured with %s: give --link BANDWIDTH,LATENCY",
                 config_collectives[op]);
 }

@@ -18,7 +18,8 @@ static bool find_limits(CommForecast *out, const Placement *placement,
     }
     if (limits_cache_of(placement, limits)) return true;
     if (placement->backend == BACKEND_cpu)
-        NONE(out, "the rates of this machine are not known: run 'roofstep limits --threads %d' once",
+        NONE(out,
+             "the rates of this machine are not known: run 'roofstep limits --threads %d' once",
              placement->threads);
     else
         NONE(out, "the rates of this GPU are not known: run 'roofstep limits --device cuda' once");

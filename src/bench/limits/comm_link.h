@@ -6,7 +6,7 @@
  *   all_gather, reduce_scatter   (n - 1) messages of S / n:   (n - 1) (a + S / (n b))
  *   broadcast                    n - 1 messages behind each other: (n - 1) a + S / b
  *
- * Where ranks fill m nodes (machines) of g ranks each, and all of a node use their links between nodes at once:
+ * Where ranks fill m nodes (machines) of g ranks, and all of a node use their links between nodes at once:
  *
  *   all_reduce       reduce_scatter of S in the node, all_reduce of S / g between m nodes, all_gather of S in
  *                    the node

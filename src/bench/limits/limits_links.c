@@ -121,9 +121,9 @@ static Status measure_link(Collective op, int count, Limits *out)
     TRY(time_cell(op, ranks, small, &less));
     TRY(time_cell(op, ranks, large, &more));
     const double bandwidth = bandwidth_of(op, ranks, less.median, more.median);
-    out->rate[comm_link_bandwidth(count, op)][LIMITS_ALL] = (LimitsRate){
-        bandwidth, fmin(bandwidth, bandwidth_of(op, ranks, less.median, more.high)),
-        fmax(bandwidth, bandwidth_of(op, ranks, less.median, more.low)), more.samples};
+    out->rate[comm_link_bandwidth(count, op)][LIMITS_ALL] =
+        (LimitsRate){bandwidth, fmin(bandwidth, bandwidth_of(op, ranks, less.median, more.high)),
+                     fmax(bandwidth, bandwidth_of(op, ranks, less.median, more.low)), more.samples};
     const double latency = latency_of(op, ranks, less.median, bandwidth);
     out->rate[comm_link_latency(count, op)][LIMITS_ALL] =
         (LimitsRate){latency, fmin(latency, latency_of(op, ranks, less.low, bandwidth)),
@@ -136,8 +136,7 @@ static Status measure_links(Limits *out)
 {
     for (int count = 0; count < COMM_LINK_COUNTS; count++) {
         if (count > 0 && comm_link_ranks[count] > out->key.cores) continue;
-        for (int op = 0; op < COLLECTIVE_COUNT; op++)
-            TRY(measure_link((Collective)op, count, out));
+        for (int op = 0; op < COLLECTIVE_COUNT; op++) TRY(measure_link((Collective)op, count, out));
     }
     return ST_OK;
 }

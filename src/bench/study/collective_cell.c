@@ -217,8 +217,7 @@ static Status measure(Cell *cell)
 static Status put_figures(Record *r, const Cell *cell, const StatsSummary *s, const char *prefix)
 {
     const double algorithm = (double)cell->config->bytes / s->median * 1e-9;
-    const double bus =
-        algorithm * comm_link_bus_factor(cell->config->op, cell->config->ranks);
+    const double bus = algorithm * comm_link_bus_factor(cell->config->op, cell->config->ranks);
     const struct {
         const char *name;
         double value;

@@ -1,56 +1,19 @@
 #include "cli/commands/bench_sweep.h"
 
-#include "base/file_lock.h"
 #include "base/log.h"
 #include "bench/cell/supported.h"
 #include "bench/measure/rank_launch.h"
-#include "bench/record/record_file.h"
 #include "bench/study/annotated_cell.h"
 #include "cli/commands/bench_dry_run.h"
 #include "cli/commands/bench_forecast.h"
 #include "cli/commands/bench_output.h"
+#include "cli/commands/resumed_rows.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
 #include "report/records/baseline.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* A sweep resumes one file; only a suite resumes a folder. */
-static Status refuse_folder(const char *path)
-{
-    struct stat info;
-    char suite[PATH_MAX];
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return ST_OK;
-    snprintf(suite, sizeof suite, "%s/suite.json", path);
-    if (access(suite, F_OK) == 0)
-        return FAIL(ST_USAGE,
-                    "--resume %s: this is a suite's folder; run roofstep suite --resume %s", path,
-                    path);
-    return FAIL(ST_USAGE, "--resume %s: this is a folder; name a result file, as %s/results.json",
-                path, path);
-}
-
-static Status read_resumed(const Settings *settings, RecordSet *known)
-{
-    bool torn = false;
-    if (!settings->resume) return ST_OK;
-    TRY(refuse_folder(settings->resume));
-    TRY(bench_output_lock_resumed(settings));
-    if (access(settings->resume, F_OK) != 0 && errno == ENOENT) {
-        /* --out F --resume F is how a script starts and resumes; another name may be a typo */
-        const bool meant = settings->out && file_lock_is_same(settings->out, settings->resume);
-        if (!meant) log_note("%s does not exist yet: running every cell", settings->resume);
-        return ST_OK;
-    }
-    TRY(record_file_read(known, settings->resume, &torn));
-    if (torn) log_warning("%s: ignoring its truncated last line", settings->resume);
-    return ST_OK;
-}
 
 /* The first row with TFLOP/s but no MFU, for want of limits; NULL: none. */
 static const Record *without_limits(const RecordSet *rows)
@@ -73,7 +36,7 @@ static int cells_done(const RecordSet *rows)
     return n;
 }
 
-/* Limits of a CPU are stored per number of threads: name the number that the user chose, or that a rank has. */
+/* Limits of a CPU are stored per number of threads: name the one that the user chose or a rank has. */
 static void advise_limits(const Sweep *sweep, const Record *row)
 {
     const char *device = record_text(row, "device");
@@ -200,7 +163,7 @@ static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exi
 {
     CLEANUP(record_set_free) RecordSet known = {0};
     TRY(output_rows_init(&known, settings));
-    TRY(read_resumed(settings, &known));
+    TRY(resumed_rows_read(&known, settings));
     if (settings->dry_run) return bench_dry_run(settings, sweep, &known);
     TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n, .resumed = &known}));
     return run_sweep(settings, sweep, &known, exit_code);

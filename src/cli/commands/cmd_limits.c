@@ -3,8 +3,8 @@
 #include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_json.h"
 #include "bench/limits/limits_links.h"
-#include "cli/command.h"
 #include "cli/collective_launch.h"
+#include "cli/command.h"
 #include "cli/output.h"
 #include "report/format/table_write.h"
 #include "report/study/limits_table.h"
@@ -73,15 +73,17 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     TRY(output_check_file(settings));
     TRY(limits_cache_get(&sweep->configs[0], settings->refresh, settings->keep, &limits));
     if (!*limits.key.gpu) TRY(add_links(settings, &limits, no_links, sizeof no_links));
-    return output_finish(
-        settings, &text, write_as(&text, settings->format, &limits, *no_links ? no_links : NULL));
+    return output_finish(settings, &text,
+                         write_as(&text, settings->format, &limits, *no_links ? no_links : NULL));
 }
 
 const Command cmd_limits = {
     .name = "limits",
-    .summary = "the machine's measured roof: matrix multiplication, memory bandwidth, launches, links",
+    .summary =
+        "the machine's measured roof: matrix multiplication, memory bandwidth, launches, links",
     .help = "Measures what this machine can do and stores it (~/.cache/roofstep) for '% of limit'\n"
-            "and MFU; where there is MPI also the links between ranks, for 'plan --ranks'. Takes about\n"
+            "and MFU; where there is MPI also the links between ranks, for 'plan --ranks'. Takes "
+            "about\n"
             "a minute. Leave the machine idle: figures of a busy machine\n"
             "are printed but not stored, unless --keep is given.\n"
             "\n"

@@ -22,8 +22,14 @@ static double seconds[MOST];
 
 static int tensor(void)
 {
-    const Tensor t = {.name = "x", .kind = TK_GRAD, .dtype = DT_F32, .n_dims = 1,
-                      .dim = {ELEMENTS}, .ld = ELEMENTS, .base = PLAN_NONE, .upper = PLAN_NONE};
+    const Tensor t = {.name = "x",
+                      .kind = TK_GRAD,
+                      .dtype = DT_F32,
+                      .n_dims = 1,
+                      .dim = {ELEMENTS},
+                      .ld = ELEMENTS,
+                      .base = PLAN_NONE,
+                      .upper = PLAN_NONE};
     int id = PLAN_NONE;
     assert_int_equal(plan_add_tensor(&plan, &t, &id), ST_OK);
     return id;
@@ -201,10 +207,13 @@ static void says_what_is_missing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(all_hidden),           TEST(partly_hidden),
-        TEST(none_hidden),          TEST(step_ends_with_both_queues),
-        TEST(handed_over_or_not),   TEST(last_micro_batch_communicates),
-        TEST(one_rank_sends_nothing), TEST(says_what_is_missing)};
+    const struct CMUnitTest tests[] = {TEST(all_hidden),
+                                       TEST(partly_hidden),
+                                       TEST(none_hidden),
+                                       TEST(step_ends_with_both_queues),
+                                       TEST(handed_over_or_not),
+                                       TEST(last_micro_batch_communicates),
+                                       TEST(one_rank_sends_nothing),
+                                       TEST(says_what_is_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Links: read from text, found among the limits, and the time of rings over them. */
+#include "base/json_text.h"
 #include "bench/limits/comm_link.h"
 #include "bench/limits/limits_json.h"
-#include "base/json_text.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -18,8 +18,10 @@ static void parses(void **state)
     static const struct {
         const char *text;
         double bandwidth, latency;
-    } good[] = {{"450GB/s,5us", 450e9, 5e-6}, {"50GiB/s,0.01ms", 50 * 0x1p30, 1e-5},
-                {"800MB/s,900ns", 8e8, 9e-7}, {"1.5TB/s,0s", 1.5e12, 0}};
+    } good[] = {{"450GB/s,5us", 450e9, 5e-6},
+                {"50GiB/s,0.01ms", 50 * 0x1p30, 1e-5},
+                {"800MB/s,900ns", 8e8, 9e-7},
+                {"1.5TB/s,0s", 1.5e12, 0}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         CommLink link;
         assert_int_equal(comm_link_parse(good[i].text, &link), ST_OK);
@@ -33,13 +35,13 @@ static void refuses(void **state)
     (void)state;
     static const struct {
         const char *text, *says;
-    } bad[] = {{"", "BANDWIDTH,LATENCY"},      {"450GB/s", "BANDWIDTH,LATENCY"},
-               {"450GB,5us", "bandwidth"},     {"450,5us", "bandwidth"},
-               {"-1GB/s,5us", "bandwidth"},    {"0GB/s,5us", "above 0"},
-               {"nanGB/s,5us", "bandwidth"},   {"1e300TB/s,5us", "too large"},
-               {"450GB/s,5", "latency"},       {"450GB/s,5m", "latency"},
-               {"450GB/s,-5us", "time"},       {"450GB/s,5us,", "time"},
-               {"450GB/s,", "time"},           {",5us", "bandwidth"}};
+    } bad[] = {{"", "BANDWIDTH,LATENCY"},    {"450GB/s", "BANDWIDTH,LATENCY"},
+               {"450GB,5us", "bandwidth"},   {"450,5us", "bandwidth"},
+               {"-1GB/s,5us", "bandwidth"},  {"0GB/s,5us", "above 0"},
+               {"nanGB/s,5us", "bandwidth"}, {"1e300TB/s,5us", "too large"},
+               {"450GB/s,5", "latency"},     {"450GB/s,5m", "latency"},
+               {"450GB/s,-5us", "time"},     {"450GB/s,5us,", "time"},
+               {"450GB/s,", "time"},         {",5us", "bandwidth"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CommLink link;
         assert_int_equal(comm_link_parse(bad[i].text, &link), ST_USAGE);
@@ -120,9 +122,11 @@ static void among_limits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parses),       cmocka_unit_test(refuses),
-        cmocka_unit_test(rings),        cmocka_unit_test(nodes),
-        cmocka_unit_test(more_ranks_than_measured), cmocka_unit_test(among_limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parses),
+                                       cmocka_unit_test(refuses),
+                                       cmocka_unit_test(rings),
+                                       cmocka_unit_test(nodes),
+                                       cmocka_unit_test(more_ranks_than_measured),
+                                       cmocka_unit_test(among_limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
