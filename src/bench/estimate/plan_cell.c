@@ -62,9 +62,13 @@ static Status forecast(PlanCell *cell, const PlanRoom *room, const Config *settl
     TRY(single_step(cell, room, &input.step));
     if (!room->rows || input.step > 0)
         return comm_forecast_make(&cell->forecast, settled, &cell->placement, binding, &input);
-    snprintf(cell->forecast.why, sizeof cell->forecast.why,
-             "the file of --step has no row of one rank with this work, device and --threads %d",
-             cell->placement.threads);
+    const bool cpu = cell->placement.backend == BACKEND_cpu;
+    const int n = snprintf(cell->forecast.why, sizeof cell->forecast.why,
+                           "the file of --step has no row of one rank with this work on %s",
+                           cell->placement.name);
+    if (cpu)
+        snprintf(cell->forecast.why + n, sizeof cell->forecast.why - (size_t)n,
+                 " with --threads %d", cell->placement.threads);
     return ST_OK;
 }
 

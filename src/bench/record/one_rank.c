@@ -5,20 +5,30 @@
 
 #include <string.h>
 
-/* Who multiplies has another name in results than on the command line. */
-static bool decides(int id)
+/* Who multiplies has another name in results than on the command line; threads are those of a CPU's step. */
+static bool decides(int id, bool cpu)
 {
     return cell_field_table[id].part <= CELL_PART_PLAN && cell_field_table[id].name &&
-           id != OPTION_BLAS;
+           id != OPTION_BLAS && (id != OPTION_THREADS || cpu);
+}
+
+/* A count that is 1 is not in older results. */
+static bool is_equal(int id, const json_t *x, const json_t *y)
+{
+    const json_t *there = x ? x : y;
+    if (x == y || json_equal(x, y)) return true;
+    return (!x || !y) && cell_field_table[id].show == CELL_SHOW_REPEATS &&
+           json_integer_value(there) == 1;
 }
 
 static bool is_alike(const Record *a, const Record *b)
 {
+    const char *device = record_text(a, "device");
+    const bool cpu = !device || strcmp(device, "cpu") == 0;
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
-        if (!decides(id)) continue;
-        const json_t *x = record_value(a, cell_field_table[id].name);
-        const json_t *y = record_value(b, cell_field_table[id].name);
-        if (x != y && !json_equal(x, y)) return false;
+        if (!decides(id, cpu)) continue;
+        const char *name = cell_field_table[id].name;
+        if (!is_equal(id, record_value(a, name), record_value(b, name))) return false;
     }
     return true;
 }
