@@ -88,6 +88,16 @@ Status parse_percent(const char *s, double *out)
 
 Status parse_seconds(const char *s, double *out)
 {
-    static const Unit units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
+    static const Unit units[] = {{"", 1},      {"s", 1},  {"ms", 1e-3}, {"us", 1e-6},
+                                 {"ns", 1e-9}, {"m", 60}, {"h", 3600}};
     return with_unit(s, UNITS(units), "a time such as 90s, 10m or 600", out);
+}
+
+Status parse_rate(const char *s, double *out)
+{
+    static const Unit units[] = {
+        {"B/s", 1},     {"kB/s", 1e3},     {"KB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},
+        {"TB/s", 1e12}, {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30}, {"TiB/s", 0x1p40},
+    };
+    return with_unit(s, UNITS(units), "a bandwidth such as 50GB/s or 800MiB/s", out);
 }

@@ -46,12 +46,15 @@ typedef struct Settings {
     bool full;         /* suite: no budget */
     const char *like;  /* suite: a write-up; NULL: none */
     bool dry_run;
-    bool refresh;       /* limits: measure again */
-    bool keep;          /* limits: store the figures of a busy machine too */
-    bool plan_only;     /* memory: run nothing */
-    const char *limits; /* plan, memory: limits of another machine, a file; NULL: none */
-    bool list_models;   /* --model list: there are no cells */
-    const char *model;  /* what --model was given: export reads the weights beside it */
+    bool refresh;                 /* limits: measure again */
+    bool keep;                    /* limits: store the figures of a busy machine too */
+    bool plan_only;               /* memory: run nothing */
+    const char *limits;           /* plan, memory: limits of another machine, a file; NULL: none */
+    const char *step;             /* plan: of one rank, a time or a file; NULL: none */
+    const char *link, *node_link; /* plan: between ranks; NULL: none */
+    int64_t ranks_per_node;       /* plan; 0: all */
+    bool list_models;             /* --model list: there are no cells */
+    const char *model;            /* what --model was given: export reads the weights beside it */
     bool help;
     int64_t memory_limits[SETTINGS_MAX_LIMITS]; /* bytes; the first applies to every cell */
     int n_memory_limits;                        /* 0: what the machine has */

@@ -15,7 +15,7 @@ extern "C" {
  * Those of all other ops come from ops/gpu_kernels.def. */
 extern const OpImpl gpu_support_matmul[], gpu_support_bmm[];
 extern const OpImpl gpu_support_attention[], gpu_support_attention_grad[];
-/* none as yet: ranks run on a CPU */
+/* planned only: ranks run on a CPU as yet */
 extern const OpImpl gpu_support_all_reduce[], gpu_support_reduce_scatter[],
     gpu_support_all_gather[];
 

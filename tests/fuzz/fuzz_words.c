@@ -1,6 +1,7 @@
 /* A command line: the first line of the input names a command, each other line is a word. Words are
  * also read as every kind of number and as the values of a sweep; a small plan is made. */
 #include "base/parse.h"
+#include "bench/limits/comm_link.h"
 #include "bench/record/record.h"
 #include "cli/command.h"
 #include "config/sweep.h"
@@ -24,6 +25,7 @@ static bool taken(Status status)
 
 static void read_numbers(const char *word)
 {
+    CommLink link;
     int64_t n = -1;
     double x = -1;
     harness_forget();
@@ -32,6 +34,9 @@ static void read_numbers(const char *word)
     if (taken(parse_real(word, &x)) && !isfinite(x)) harness_fail("no number: %s", word);
     if (taken(parse_percent(word, &x)) && !(x >= 0)) harness_fail("no percentage: %s", word);
     if (taken(parse_seconds(word, &x)) && !(x >= 0)) harness_fail("no time: %s", word);
+    if (taken(parse_rate(word, &x)) && !(x >= 0)) harness_fail("no rate: %s", word);
+    if (taken(comm_link_parse(word, &link)) && !(link.bandwidth >= 1 && link.latency >= 0))
+        harness_fail("no link: %s", word);
 }
 
 /* Of the option that the word before it names, or of one that its length chooses. */
@@ -49,10 +54,11 @@ static void read_axis(const char *word, const char *before)
     axis_free(&axis);
 }
 
-/* It reads and writes no file, and larger models take longer than they tell. */
+/* It reads and writes no file, starts no ranks, and larger models take longer than they tell. */
 static bool is_quick(const Settings *settings, const Sweep *sweep)
 {
-    return !settings->out && !settings->limits && sweep->n == 1 &&
+    return !settings->out && !settings->limits && !settings->step && sweep->n == 1 &&
+           (settings->link || sweep->configs[0].ranks <= 1) &&
            sweep->configs[0].model.num_layers <= 4;
 }
 

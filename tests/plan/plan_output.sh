@@ -178,4 +178,37 @@ while read -r -a change; do
 done < <(grep -v -- --ctx advice) # which would be a second value
 plan --model gpt2 --device cpu --format json --out plan.json && "$program" validate plan.json >/dev/null || fail 'the plan of a model is not valid'
 
+# The step of several ranks, from the roof of a GPU and links that are given.
+cluster=(--size small --precision fp32 --ctx 512 --limits "$tests/../docs/results/h200-limits.json"
+    --ranks 1,8,16 --ranks-per-node 8 --link 450GB/s,5us --node-link 50GB/s,10us)
+plan "${cluster[@]}" --parallel ddp,ddp-flat,ddp-naive || fail 'a cluster'
+has 'communication (ms)' 'exposed (ms)' 'efficiency' 'from the least time of one rank' '| ddp-naive' '100.0 %'
+plan "${cluster[@]}" --parallel ddp,ddp-flat,ddp-naive --step 40ms --format json --out plan.json || fail 'a cluster in json'
+"$program" validate plan.json >/dev/null || fail 'the plan of a cluster is not valid'
+python3 - <<'PYTHON' || fail 'the forecast of a cluster'
+import json
+plans = json.load(open("plan.json"))["plans"]
+one = [p for p in plans if "ranks" not in p]
+assert len(one) == 1 and abs(one[0]["forecast"]["step_ms"] - 40) < 1e-9 and one[0]["forecast"]["exposed_ms"] == 0, one
+of = {(p["ranks"], p["parallel"]): p for p in plans if "ranks" in p}
+for (n, parallel), p in of.items():
+    f = p["forecast"]
+    assert f["from"] == "measured" and f["one_rank_step_ms"] == 40, f
+    assert abs(f["step_ms"] - 40 - f["exposed_ms"]) < 1e-6 and abs(f["efficiency"] - 40 / f["step_ms"]) < 1e-9, f
+    assert -1e-9 <= f["exposed_ms"] <= f["communication_ms"] * (1 + 1e-9), f
+    # one message of all gradients: rings in a node of 8, and of an eighth between two of them
+    size = p["wire_mib"] * 2**20 * n / (2 * (n - 1))
+    ms = 1e3 * (14 * (5e-6 + size / 8 / 450e9) + (n // 8 - 1) * 2 * (10e-6 + size / 16 / 50e9))
+    if parallel == "ddp-flat": assert abs(f["communication_ms"] - ms) < 1e-6 * ms and abs(f["exposed_ms"] - ms) < 1e-6 * ms, (f, ms)
+    if parallel == "ddp": assert f["exposed_ms"] < of[n, "ddp-flat"]["forecast"]["exposed_ms"] < of[n, "ddp-naive"]["forecast"]["exposed_ms"], f
+PYTHON
+plan "${cluster[@]}" --format csv || fail 'a cluster in csv'
+has 'forecast_step_ms' 'forecast_efficiency'
+plan "${cluster[@]:0:8}" --ranks 16 --link 450GB/s,5us --ranks-per-node 8 || fail 'a cluster without links between nodes'
+has 'no forecast: 16 ranks are on 2 nodes: give --node-link'
+plan "${cluster[@]:0:8}" --ranks 8 || fail 'a cluster without links'
+has 'no forecast: the links between ranks are not known: give --link BANDWIDTH,LATENCY'
+plan "${cluster[@]:0:8}" --ranks 12 --ranks-per-node 8 --link 450GB/s,5us --node-link 50GB/s,10us || fail 'nodes that are not full'
+has 'no forecast: 12 ranks fill no whole nodes of 8'
+
 verdict

@@ -29,6 +29,24 @@ collective --bytes 1KiB --launcher 'mpirun --quiet' --format csv >own.out 2>log.
 expect own.out '^all_reduce,1024,2,cpu,fp32,'
 expect_nothing_left collective
 
+# What is in the file is not measured again, and stays in it; the page has a section for it.
+collective --bytes 1KiB --op $ops --out kept.json >/dev/null 2>log.err || fail "--out ended with $?"
+collective --bytes 1KiB,4KiB --op $ops --resume kept.json >again.out 2>log.err || fail "--resume ended with $?"
+[ "$(grep -c 'from the file' log.err)" = 4 ] || fail "--resume measures again"
+[ "$(grep -c '^| ' again.out)" = 10 ] || fail "--resume prints other rows"
+collective --bytes 4KiB --op $ops --resume kept.json --out-json whole.json >/dev/null 2>log.err || fail "--out-json ended with $?"
+python3 - <<'P' || fail "the resumed files"
+import json
+ops = ('all_reduce', 'all_gather', 'reduce_scatter', 'broadcast')
+for name in ('kept.json', 'whole.json'):
+    rows = json.load(open(name))['results']
+    assert sorted((r['op'], r['bytes']) for r in rows) == sorted((op, n) for op in ops for n in (1024, 4096)), name
+P
+"$program" report kept.json --tables tables >/dev/null 2>log.err || fail "report ended with $?"
+[ "$(grep -c '^| ' tables/collective.md)" = 10 ] || fail "report has other rows"
+expect tables/collective.md 'as nccl-tests define them'
+[ ! -e tables/end-to-end.md ] || fail "report takes collectives for models"
+
 # What cannot be is said in one line, and nothing is run.
 refused() { # CODE PATTERN OPTIONS
     local want=$1 pattern=$2
@@ -42,6 +60,8 @@ refused() { # CODE PATTERN OPTIONS
 refused 2 'fp32 or bf16' --precision fp16
 refused 2 'no whole number of elements' --bytes 6
 refused 2 'too large; at most 4000000000' --bytes 5GB
+mkdir folder
+refused 2 'this is a folder; name a result file' --resume folder
 refused 2 'CPU only' --device cuda
 refused 2 'no program .nothere' --launcher nothere
 refused 2 'hosts /no/such' --hosts /no/such

@@ -109,8 +109,22 @@ static void keep_larger(const Record *so_far, json_t *facts, const char *name)
         json_object_set(facts, name, json_object_get(so_far, name));
 }
 
+/* Figures of ranks, which each round takes anew: the mean of all rounds. */
+static void average(CellRecord *c, json_t *facts)
+{
+    static const char *const names[] = {"communication_ms", "exposed_ms", "rank_min_ms",
+                                        "rank_median_ms", "rank_max_ms"};
+    if (!json_object_get(facts, names[0])) return;
+    const double before = c->rank_rounds++;
+    for (size_t i = 0; before > 0 && i < sizeof names / sizeof *names; i++) {
+        const double sum = before * record_real(c->record, names[i]) + record_real(facts, names[i]);
+        if (isfinite(sum)) json_object_set_new(facts, names[i], json_real(sum / (before + 1)));
+    }
+}
+
 static void take_facts(CellRecord *c, json_t *facts)
 {
+    average(c, facts);
     keep_larger(c->record, facts, "others_percent");
     keep_larger(c->record, facts, "stolen_percent");
     json_object_update(c->record, facts);

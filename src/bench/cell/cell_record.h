@@ -13,6 +13,7 @@ typedef struct CellRecord {
     char stage[32]; /* where the cell is: "warm-up" 2 of 5 */
     int64_t done, of;
     int64_t steps_begun; /* measured or not */
+    int rank_rounds;     /* rounds that have told what communication cost */
     bool ended;          /* it said so */
     char garbled[160];   /* why its messages cannot be trusted; empty: they can */
 } CellRecord;

@@ -1,7 +1,9 @@
 #include "bench/estimate/plan_cell.h"
 
+#include "base/json_text.h"
 #include "bench/estimate/fit.h"
 #include "bench/estimate/time_estimate.h"
+#include "bench/record/one_rank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +40,40 @@ static Status describe(PlanCell *cell, const Limits *machine, const Model *model
     return find_peak(&cell->memory, binding);
 }
 
+/* What was measured of one rank: --step, or the row of a result file; 0: nothing. */
+static Status single_step(const PlanCell *cell, const PlanRoom *room, double *seconds)
+{
+    CLEANUP(json_text_free) Record *like = NULL;
+    Config used = placement_settle(cell->config, &cell->placement);
+    double ms = 0;
+    used.attention = cell->attention;
+    *seconds = room->step;
+    if (!room->rows) return ST_OK;
+    TRY(record_new(&like, &used));
+    if (one_rank_ms(room->rows, like, &ms)) *seconds = 1e-3 * ms;
+    return ST_OK;
+}
+
+static Status forecast(PlanCell *cell, const PlanRoom *room, const Config *settled,
+                       const Binding *binding)
+{
+    CommForecastInput input = {.machine = room->machine, .links = room->links};
+    if (!room->forecast) return ST_OK;
+    TRY(single_step(cell, room, &input.step));
+    if (!room->rows || input.step > 0)
+        return comm_forecast_make(&cell->forecast, settled, &cell->placement, binding, &input);
+    const bool cpu = cell->placement.backend == BACKEND_cpu;
+    const int n = snprintf(cell->forecast.why, sizeof cell->forecast.why,
+                           "the file of --step has no row of one rank with this work on %s",
+                           cell->placement.name);
+    if (cpu)
+        snprintf(cell->forecast.why + n, sizeof cell->forecast.why - (size_t)n,
+                 " with --threads %d", cell->placement.threads);
+    return ST_OK;
+}
+
 /* `--recompute auto` as within the first limit. */
-static Status plan_step(PlanCell *cell, const Limits *machine)
+static Status plan_step(PlanCell *cell, const PlanRoom *room)
 {
     CLEANUP(model_free) Model model = {0};
     CLEANUP(binding_free) Binding binding = {0};
@@ -47,7 +81,8 @@ static Status plan_step(PlanCell *cell, const Limits *machine)
     TRY(fit_settle_recompute(cell->config, &cell->placement, cell->config->mode,
                              cell->memory.resident, cell->fits[0].limit, &settled));
     TRY(placement_plan(&cell->placement, &settled, settled.mode, &model, &binding));
-    return describe(cell, machine, &model, &binding);
+    TRY(describe(cell, room->machine, &model, &binding));
+    return forecast(cell, room, &settled, &binding);
 }
 
 /* ---- what fits ---- */
@@ -118,7 +153,7 @@ static Status fill(PlanCell *cell, const PlanRoom *room)
 {
     TRY(placement_on(cell->config, room->machine, &cell->placement));
     TRY(find_limits(cell, room));
-    TRY(plan_step(cell, room->machine));
+    TRY(plan_step(cell, room));
     TRY(find_needs(cell));
     if (cell->n_fits == 0) return ST_OK;
     TRY(fit_search(cell->config, &cell->placement, cell->memory.resident, cell->memory.need,

@@ -1,10 +1,12 @@
 /* Everything that is known of a cell without running it. */
 #pragma once
 
+#include "bench/estimate/comm_forecast.h"
 #include "bench/estimate/fit_advice.h"
 #include "bench/estimate/fit_search.h"
 #include "bench/estimate/plan_parts.h"
 #include "bench/limits/limits.h"
+#include "bench/record/record_set.h"
 #include "config/settings.h"
 #include "model/model.h"
 #include "model/step_cost.h"
@@ -36,6 +38,7 @@ typedef struct PlanCell {
     PlanMemory memory;
     double
         roof_seconds; /* the least a step could take on this machine; NAN: its limits are unknown */
+    CommForecast forecast;              /* of a step of its ranks, where PlanRoom asks for it */
     FitLimit fits[SETTINGS_MAX_LIMITS]; /* none where nobody says how much memory there is */
     int n_fits;
     bool whole;                               /* the first of them is all that the machine has */
@@ -50,7 +53,11 @@ typedef struct PlanRoom {
     const int64_t *limits; /* bytes to fit in, */
     int n_limits; /* 0: what the device has is the only one; none where no device is there to ask */
     bool usual;   /* without limits: the sizes that GPUs have, too */
-    const Limits *machine; /* another one's: it is planned for that; NULL: for this one */
+    const Limits *machine;  /* another one's: it is planned for that; NULL: for this one */
+    bool forecast;          /* how long a step of ranks takes, */
+    const CommLinks *links; /* by these; NULL: not known */
+    double step;            /* and by this time of one rank's step; 0: not given, */
+    const RecordSet *rows;  /* or what these rows say of it; NULL: there are none */
 } PlanRoom;
 
 /* `config` must outlive the cell. */

@@ -25,7 +25,18 @@ const char *limits_unit(LimitId id)
 
 bool limits_has(const LimitsKey *key, LimitId id)
 {
+    if (limits_is_link(id)) return *key->mpi != '\0';
     return (limits_names[id].on & (*key->gpu ? LIMITS_ON_GPU : LIMITS_ON_CPU)) != 0;
+}
+
+bool limits_has_scope(const LimitsKey *key, LimitId id, LimitsScope scope)
+{
+    return scope == LIMITS_ALL || !(*key->gpu || limits_is_link(id));
+}
+
+bool limits_is_link(LimitId id)
+{
+    return id >= LIMIT_ALL_REDUCE_2_LATENCY && id <= LIMIT_BROADCAST_4_BANDWIDTH;
 }
 
 Status limits_key(int threads, LimitsKey *key)
@@ -38,6 +49,12 @@ Status limits_key(int threads, LimitsKey *key)
     snprintf(key->blas, sizeof key->blas, "%s, own %s", blas_cpu_name(), microkernel_names().s);
     snprintf(key->version, sizeof key->version, "%s", ROOFSTEP_VERSION);
     return ST_OK;
+}
+
+bool limits_shows(const Limits *limits, LimitId id)
+{
+    return limits_has(&limits->key, id) &&
+           (!limits_is_link(id) || limits->rate[id][LIMITS_ALL].n > 0);
 }
 
 LimitsDeviceName limits_device_name(const Limits *limits)

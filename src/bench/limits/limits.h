@@ -16,7 +16,7 @@ typedef enum LimitId {
 typedef enum LimitsKind {
     LIMITS_MATMUL,   /* FLOP/s */
     LIMITS_MEMORY,   /* bytes/s of the device's own memory */
-    LIMITS_TRANSFER, /* bytes/s between host and device */
+    LIMITS_TRANSFER, /* bytes/s between host and device, or between ranks */
     LIMITS_LATENCY,  /* seconds */
     LIMITS_LAUNCHES  /* per second */
 } LimitsKind;
@@ -38,6 +38,7 @@ typedef struct LimitsKey {
     int threads;   /* of LIMITS_ALL; 0 of a GPU */
     char blas[96];
     char version[32]; /* of this program: its own kernels are measured too */
+    char mpi[64];     /* that links between ranks were measured with; "": there are no links */
 } LimitsKey;
 
 typedef struct Limits {
@@ -63,8 +64,13 @@ extern const struct LimitsName {
 } limits_names[LIMIT_COUNT];
 
 const char *limits_unit(LimitId id); /* "FLOP/s", "byte/s", "s", "1/s" */
-/* Whether the device of this key has such a limit. */
+/* Whether the device of this key has such a limit; and figures of one core or of all. */
 bool limits_has(const LimitsKey *key, LimitId id);
+bool limits_has_scope(const LimitsKey *key, LimitId id, LimitsScope scope);
+/* Is it a figure of links between ranks (bench/limits/comm_link.h)? */
+bool limits_is_link(LimitId id);
+/* Whether it is written: all that the device has, of links those that were measured. */
+bool limits_shows(const Limits *limits, LimitId id);
 
 /* The key of the CPU. `threads` 0 stands for what is usual here (cpu_threads_usual). */
 Status limits_key(int threads, LimitsKey *key);

@@ -37,16 +37,17 @@ static KeyText key_text(const LimitsKey *key, const char *kernels)
                            key->version, kernels, key->cores, key->threads);
     if (*key->gpu)
         snprintf(text.s + n, sizeof text.s - (size_t)n, "|%s|%d", key->gpu, key->multiprocessors);
+    if (*key->mpi) snprintf(text.s + n, sizeof text.s - (size_t)n, "|%s", key->mpi);
     return text;
 }
 
-/* limits-HASH.json in the cache folder; the key itself is in the file. */
-static Status cache_path(KeyText key, bool make, Text *path)
+/* limits-HASH.json in the cache folder, of links links-HASH.json; the key itself is in the file. */
+static Status cache_path(const LimitsKey *of, KeyText key, bool make, Text *path)
 {
     TRY(cache_dir_path(path, make));
     uint32_t hash = 2166136261U; /* FNV-1a */
     for (const char *c = key.s; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619U;
-    text_printf(path, "/limits-%08x.json", hash);
+    text_printf(path, "/%s-%08x.json", *of->mpi ? "links" : "limits", hash);
     return text_status(path);
 }
 
@@ -62,7 +63,7 @@ bool limits_cache_load(const LimitsKey *key, Limits *out)
 {
     CLEANUP(text_free) Text path = {0};
     const KeyText wanted = key_text(key, ROOFSTEP_KERNELS);
-    if (cache_path(wanted, false, &path) != ST_OK || access(text_str(&path), F_OK) != 0)
+    if (cache_path(key, wanted, false, &path) != ST_OK || access(text_str(&path), F_OK) != 0)
         return false;
     if (read_limits(text_str(&path), out) != ST_OK) {
         log_warning("stored limits in %s are ignored: %s; 'roofstep limits' measures them again",
@@ -85,7 +86,7 @@ Status limits_cache_store(const Limits *limits)
     CLEANUP(text_free) Text text = {0};
     CLEANUP(json_text_free) json_t *json = NULL;
     const char *kernels = *limits->kernels ? limits->kernels : ROOFSTEP_KERNELS;
-    TRY(cache_path(key_text(&limits->key, kernels), true, &path));
+    TRY(cache_path(&limits->key, key_text(&limits->key, kernels), true, &path));
     TRY(limits_json_encode(&json, limits));
     json_text_put(&text, json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
     TRY(text_status(&text));

@@ -14,11 +14,6 @@ enum { SCHEMA = 1 };
 
 static const char *const scope_names[LIMITS_SCOPES] = {"one_core", "all"};
 
-static bool has_scope(const LimitsKey *key, int scope)
-{
-    return scope == LIMITS_ALL || !*key->gpu;
-}
-
 static json_t *encode_rate(const LimitsRate *r)
 {
     return json_pack("{s:f, s:f, s:f, s:i}", "median", r->median, "min", r->min, "max", r->max, "n",
@@ -31,7 +26,7 @@ static json_t *encode_limit(const Limits *limits, LimitId id)
     const double promised = datasheet_find(limits->key.gpu, id);
     json_object_set_new(limit, "unit", json_string(limits_unit(id)));
     for (int s = 0; s < LIMITS_SCOPES; s++) {
-        if (!has_scope(&limits->key, s)) continue;
+        if (!limits_has_scope(&limits->key, id, (LimitsScope)s)) continue;
         json_object_set_new(limit, scope_names[s], encode_rate(&limits->rate[id][s]));
     }
     if (promised > 0) json_object_set_new(limit, "datasheet", json_real(promised));
@@ -42,7 +37,7 @@ static json_t *encode_limits(const Limits *limits)
 {
     json_t *all = json_object();
     for (int i = 0; all && i < LIMIT_COUNT; i++) {
-        if (!limits_has(&limits->key, (LimitId)i)) continue;
+        if (!limits_shows(limits, (LimitId)i)) continue;
         json_object_set_new(all, limits_names[i].name, encode_limit(limits, (LimitId)i));
     }
     return all;
@@ -55,8 +50,9 @@ static json_t *encode_key(const LimitsKey *key)
                          key->multiprocessors, "cpu", key->cpu, "blas", key->blas, "version",
                          key->version);
     }
-    return json_pack("{s:s, s:i, s:i, s:s, s:s}", "cpu", key->cpu, "cores", key->cores, "threads",
-                     key->threads, "blas", key->blas, "version", key->version);
+    return json_pack("{s:s, s:i, s:i, s:s, s:s, s:s*}", "cpu", key->cpu, "cores", key->cores,
+                     "threads", key->threads, "blas", key->blas, "version", key->version, "mpi",
+                     *key->mpi ? key->mpi : NULL);
 }
 
 Status limits_json_encode(json_t **out, const Limits *limits)
@@ -99,7 +95,7 @@ static Status decode_limits(Limits *out, const json_t *all)
         json_t *limit = json_object_get(all, limits_names[i].name);
         if (!limit) continue;
         for (int s = 0; s < LIMITS_SCOPES; s++) {
-            if (!has_scope(&out->key, s)) continue;
+            if (!limits_has_scope(&out->key, (LimitId)i, (LimitsScope)s)) continue;
             TRY(decode_rate(&out->rate[i][s], limit, (LimitId)i, scope_names[s]));
         }
     }
@@ -122,17 +118,19 @@ static Status check_counts(const LimitsKey *key, bool gpu)
 /* A GPU has no cores and threads, a CPU no multiprocessors. */
 static Status decode_key(LimitsKey *key, json_t *from)
 {
-    const char *gpu = "", *cpu, *blas, *version;
+    const char *gpu = "", *cpu, *blas, *version, *mpi = "";
     json_error_t error;
-    if (json_unpack_ex(from, &error, 0, "{s?s, s?i, s:s, s?i, s?i, s:s, s:s}", "gpu", &gpu,
+    if (json_unpack_ex(from, &error, 0, "{s?s, s?i, s:s, s?i, s?i, s:s, s:s, s?s}", "gpu", &gpu,
                        "multiprocessors", &key->multiprocessors, "cpu", &cpu, "cores", &key->cores,
-                       "threads", &key->threads, "blas", &blas, "version", &version) != 0) {
+                       "threads", &key->threads, "blas", &blas, "version", &version, "mpi",
+                       &mpi) != 0) {
         return FAIL(ST_IO, "%s", error.text);
     }
     snprintf(key->gpu, sizeof key->gpu, "%s", gpu);
     snprintf(key->cpu, sizeof key->cpu, "%s", cpu);
     snprintf(key->blas, sizeof key->blas, "%s", blas);
     snprintf(key->version, sizeof key->version, "%s", version);
+    snprintf(key->mpi, sizeof key->mpi, "%s", mpi);
     return check_counts(key, *gpu != '\0');
 }
 

@@ -1,6 +1,7 @@
 #include "bench/limits/placement.h"
 
 #include "backend/cpu_threads.h"
+#include "base/i64.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +103,7 @@ static Status check_device(const Config *config, Placement *p)
 {
     TRY(config_check_positions(config));
     if (p->backend == BACKEND_cpu) return check_cpu(config);
-    if (config->ranks > 1)
+    if (config->ranks > 1 && p->here)
         return FAIL(ST_UNSUPPORTED, "--ranks %d: ranks run on a CPU only as yet; use --device cpu",
                     (int)config->ranks);
     TRY(check_kernels(config));
@@ -119,7 +120,8 @@ Status placement_of(const Config *config, Placement *p)
     if (p->threads > 0) return ST_OK;
     CpuInfo info;
     TRY(cpu_info_read(&info, ""));
-    p->threads = cpu_threads_usual(&info);
+    p->threads = config->ranks > 1 ? (int)i64_max(cpu_threads_processors() / config->ranks, 1)
+                                   : cpu_threads_usual(&info);
     return ST_OK;
 }
 

@@ -69,14 +69,32 @@ static double node_seconds(const Plan *plan, const Node *node, const Roof *roof)
     return fmax(work, streamed_bytes(plan, node, roof) / roof->bytes);
 }
 
-double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision)
+static Roof roof_of(const Plan *plan, const Limits *limits, Precision precision)
 {
     const size_t cache = (size_t)limits->cache_bytes;
-    const Roof roof = {.flops = limits_peak_flops(limits, precision),
-                       .bytes = roofline_bandwidth(limits),
-                       .cache = cache,
-                       .parameters_stream = parameters_stream(plan, cache)};
-    if (!(roof.flops > 0) || !(roof.bytes > 0)) return NAN;
+    return (Roof){.flops = limits_peak_flops(limits, precision),
+                  .bytes = roofline_bandwidth(limits),
+                  .cache = cache,
+                  .parameters_stream = parameters_stream(plan, cache)};
+}
+
+static bool is_known(const Roof *roof)
+{
+    return roof->flops > 0 && roof->bytes > 0;
+}
+
+bool roofline_nodes(const Plan *plan, const Limits *limits, Precision precision, double *seconds)
+{
+    const Roof roof = roof_of(plan, limits, precision);
+    for (int i = 0; is_known(&roof) && i < plan->n_nodes; i++)
+        seconds[i] = node_seconds(plan, &plan->nodes[i], &roof);
+    return is_known(&roof);
+}
+
+double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision)
+{
+    const Roof roof = roof_of(plan, limits, precision);
+    if (!is_known(&roof)) return NAN;
     double seconds = 0;
     for (int i = 0; i < plan->n_nodes; i++) {
         if (plan->nodes[i].phase != PHASE_SETUP) {

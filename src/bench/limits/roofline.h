@@ -9,6 +9,8 @@
  * that fit in the last-level caches (Limits.cache_bytes) need not go through memory; parameters, gradients
  * and moments must when they are more than that together. */
 double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision);
+/* Of each node, every time it runs. False: the limits say nothing of that precision. */
+bool roofline_nodes(const Plan *plan, const Limits *limits, Precision precision, double *seconds);
 
 /* The largest rate of memory measured, in bytes per second; NAN: none. */
 double roofline_bandwidth(const Limits *limits);

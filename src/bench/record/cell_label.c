@@ -33,6 +33,7 @@ CellLabel cell_label(const Config *c, const bool *varies)
         if (!varies[id] || !field->label || id == OPTION_SIZE || !option_is_axis(id)) continue;
         if (!cell_field_of(id, c->subject)) continue;
         if (is_known_by_name(id, &c->model)) continue;
+        if (id == OPTION_BUCKET && c->bucket == 0) continue; /* of ddp as usual, of others none */
         snprintf(label.s + n, sizeof label.s - n, " %s%s%s", is_word(id) ? "" : field->label,
                  is_word(id) ? "" : " ", option_value_text((OptionId)id, c).s);
     }

@@ -6,6 +6,7 @@
 #include "base/human.h"
 #include "base/json_text.h"
 #include "base/stats.h"
+#include "bench/limits/comm_link.h"
 #include "bench/measure/sampler.h"
 #include "comm/comm.h"
 #include "comm/shard_pieces.h"
@@ -26,12 +27,6 @@ typedef struct Cell {
     int64_t calls; /* of a sample */
     SampleList times[SIDES];
 } Cell;
-
-double collective_cell_bus_factor(Collective op, int64_t ranks)
-{
-    const double share = (double)(ranks - 1) / (double)ranks;
-    return op == COLLECTIVE_ALL_REDUCE ? 2 * share : op == COLLECTIVE_BROADCAST ? 1 : share;
-}
 
 /* ---- memory ---- */
 
@@ -222,8 +217,7 @@ static Status measure(Cell *cell)
 static Status put_figures(Record *r, const Cell *cell, const StatsSummary *s, const char *prefix)
 {
     const double algorithm = (double)cell->config->bytes / s->median * 1e-9;
-    const double bus =
-        algorithm * collective_cell_bus_factor(cell->config->op, cell->config->ranks);
+    const double bus = algorithm * comm_link_bus_factor(cell->config->op, cell->config->ranks);
     const struct {
         const char *name;
         double value;

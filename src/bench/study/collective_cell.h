@@ -5,7 +5,3 @@
 #include "bench/measure/rank_process.h"
 
 RankCell collective_cell_run;
-
-/* Bus bandwidth by algorithm bandwidth, as nccl-tests define the two: what a link carries,
- * whatever the number of ranks. */
-double collective_cell_bus_factor(Collective op, int64_t ranks);

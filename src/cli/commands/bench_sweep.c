@@ -1,55 +1,19 @@
 #include "cli/commands/bench_sweep.h"
 
-#include "base/file_lock.h"
 #include "base/log.h"
 #include "bench/cell/supported.h"
 #include "bench/measure/rank_launch.h"
-#include "bench/record/record_file.h"
 #include "bench/study/annotated_cell.h"
 #include "cli/commands/bench_dry_run.h"
+#include "cli/commands/bench_forecast.h"
 #include "cli/commands/bench_output.h"
+#include "cli/commands/resumed_rows.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
 #include "report/records/baseline.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* A sweep resumes one file; only a suite resumes a folder. */
-static Status refuse_folder(const char *path)
-{
-    struct stat info;
-    char suite[PATH_MAX];
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return ST_OK;
-    snprintf(suite, sizeof suite, "%s/suite.json", path);
-    if (access(suite, F_OK) == 0)
-        return FAIL(ST_USAGE,
-                    "--resume %s: this is a suite's folder; run roofstep suite --resume %s", path,
-                    path);
-    return FAIL(ST_USAGE, "--resume %s: this is a folder; name a result file, as %s/results.json",
-                path, path);
-}
-
-static Status read_resumed(const Settings *settings, RecordSet *known)
-{
-    bool torn = false;
-    if (!settings->resume) return ST_OK;
-    TRY(refuse_folder(settings->resume));
-    TRY(bench_output_lock_resumed(settings));
-    if (access(settings->resume, F_OK) != 0 && errno == ENOENT) {
-        /* --out F --resume F is how a script starts and resumes; another name may be a typo */
-        const bool meant = settings->out && file_lock_is_same(settings->out, settings->resume);
-        if (!meant) log_note("%s does not exist yet: running every cell", settings->resume);
-        return ST_OK;
-    }
-    TRY(record_file_read(known, settings->resume, &torn));
-    if (torn) log_warning("%s: ignoring its truncated last line", settings->resume);
-    return ST_OK;
-}
 
 /* The first row with TFLOP/s but no MFU, for want of limits; NULL: none. */
 static const Record *without_limits(const RecordSet *rows)
@@ -72,12 +36,14 @@ static int cells_done(const RecordSet *rows)
     return n;
 }
 
-/* Limits of a CPU are stored per number of threads: name the number that the user chose. */
+/* Limits of a CPU are stored per number of threads: name the one that the user chose or a rank has. */
 static void advise_limits(const Sweep *sweep, const Record *row)
 {
     const char *device = record_text(row, "device");
     const bool chosen = !sweep->varies[OPTION_THREADS] && device && strcmp(device, "cpu") == 0;
-    const int64_t threads = chosen ? sweep->configs[0].threads : 0;
+    int64_t threads = chosen ? sweep->configs[0].threads : 0, ranks = 1;
+    if (chosen && threads == 0 && record_int(row, "ranks", &ranks) && ranks > 1)
+        record_int(row, "threads", &threads);
     char option[40] = "";
     if (threads > 0) snprintf(option, sizeof option, " --threads %lld", (long long)threads);
     log_note("for MFU and '%% of limit' run 'roofstep limits%s' once (about 20 s)", option);
@@ -139,12 +105,41 @@ static Status run_cell(const Config *config, CellLink *link)
     return config->ranks > 1 ? rank_launch_run(config, link) : cell_run(config, link);
 }
 
+/* What a row needs before it is kept. */
+typedef struct Finish {
+    BenchOutput *output;
+    const Settings *settings;
+    const Sweep *sweep;
+    const RecordSet *rows, *known;
+} Finish;
+
+static const Config *config_of(const Sweep *sweep, const Record *record)
+{
+    const char *own = record_key(record);
+    for (int i = 0; own && i < sweep->n; i++) {
+        char key[RECORD_KEY_SIZE];
+        record_key_of_config(&sweep->configs[i], key);
+        if (sweep->configs[i].ranks > 1 && strcmp(key, own) == 0) return &sweep->configs[i];
+    }
+    return NULL;
+}
+
+static Status finish_row(void *self, Record *record)
+{
+    const Finish *finish = self;
+    const Config *config = config_of(finish->sweep, record);
+    if (config)
+        TRY(bench_forecast_add(record, config, finish->settings, finish->rows, finish->known));
+    return bench_output_add(finish->output, record);
+}
+
 static Status run_sweep(const Settings *settings, const Sweep *sweep, const RecordSet *known,
                         int *exit_code)
 {
     CLEANUP(record_set_free) RecordSet rows = {0};
     CLEANUP(bench_output_close) BenchOutput output = {0};
     RunnerOutcome outcome;
+    Finish finish = {&output, settings, sweep, &rows, known};
     const RunnerTask task = {.configs = sweep->configs,
                              .n = sweep->n,
                              .varies = sweep->varies,
@@ -154,8 +149,8 @@ static Status run_sweep(const Settings *settings, const Sweep *sweep, const Reco
                              .resumed = known,
                              .peer = peer_of(settings),
                              .rounds = settings->interleave ? (int)settings->rounds : 0,
-                             .self = &output,
-                             .finished = bench_output_add};
+                             .self = &finish,
+                             .finished = finish_row};
     TRY(record_set_init(&rows, json_array_get(known->environments, 0)));
     TRY(bench_output_open(&output, settings, known));
     TRY(show(&output, &rows, known, runner_run(&task, &rows, &outcome)));
@@ -168,7 +163,7 @@ static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exi
 {
     CLEANUP(record_set_free) RecordSet known = {0};
     TRY(output_rows_init(&known, settings));
-    TRY(read_resumed(settings, &known));
+    TRY(resumed_rows_read(&known, settings));
     if (settings->dry_run) return bench_dry_run(settings, sweep, &known);
     TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n, .resumed = &known}));
     return run_sweep(settings, sweep, &known, exit_code);

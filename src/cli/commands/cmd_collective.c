@@ -1,8 +1,12 @@
 /* roofstep collective: what ranks do together, alone. */
 #include "base/array.h"
-#include "bench/measure/rank_launch.h"
+#include "bench/cell/supported.h"
 #include "bench/study/collective_cell.h"
-#include "cli/commands/study.h"
+#include "cli/collective_launch.h"
+#include "cli/command.h"
+#include "cli/commands/bench_output.h"
+#include "cli/commands/resumed_rows.h"
+#include "cli/output.h"
 #include "report/study/collective_report.h"
 
 #include <stdlib.h>
@@ -40,17 +44,56 @@ static Status check(const Sweep *sweep)
     return ST_OK;
 }
 
-static Status report(Text *out, const Settings *settings, const RecordSet *rows)
+/* ---- results ---- */
+
+/* Rows are kept as they come in files of rows; tables and csv are written at the end. */
+static Settings files_of(const Settings *settings)
 {
-    return collective_report_write(out, settings->format, rows);
+    Settings files = *settings;
+    if (strncmp(settings->format, "json", 4) != 0) files.out = NULL;
+    return files;
+}
+
+static Status show(const Settings *settings, const Settings *files, const RecordSet *rows)
+{
+    Text text = {0};
+    if (record_set_size(rows) == 0 || files->out) return ST_OK;
+    return output_finish(settings, &text, collective_report_write(&text, settings->format, rows));
+}
+
+static Status run_cells(const Settings *settings, RunnerTask *task, const RecordSet *known,
+                        int *exit_code)
+{
+    CLEANUP(record_set_free) RecordSet rows = {0};
+    CLEANUP(bench_output_close) BenchOutput output = {0};
+    const Settings files = files_of(settings);
+    RunnerOutcome outcome;
+    TRY(record_set_init(&rows, json_array_get(known->environments, 0)));
+    if (!files.out) TRY(output_check_file(settings));
+    TRY(bench_output_open(&output, &files, known));
+    task->self = &output;
+    task->finished = bench_output_add;
+    const Status ran = runner_run(task, &rows, &outcome);
+    if (ran == ST_OK) TRY(bench_output_finish(&output, &rows, known));
+    if (ran == ST_OK && record_set_size(&rows) > 0) TRY(supported_rows(&rows));
+    TRY(show(settings, &files, &rows));
+    *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
+    return ran;
+}
+
+static Status resume(const Settings *settings, RunnerTask *task, int *exit_code)
+{
+    CLEANUP(record_set_free) RecordSet known = {0};
+    TRY(output_rows_init(&known, settings));
+    TRY(resumed_rows_read(&known, settings));
+    task->resumed = &known;
+    TRY(supported_any(task));
+    return run_cells(settings, task, &known, exit_code);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    const RankLaunch launch = {.command = cmd_collective.name,
-                               .options = &cmd_collective.options,
-                               .launcher = settings->launcher,
-                               .hosts = settings->hosts};
+    const RankLaunch launch = collective_launch(settings);
     const bool varies[OPTION_COUNT] = {[OPTION_OP] = true,
                                        [OPTION_BYTES] = true,
                                        [OPTION_RANKS] = true,
@@ -58,12 +101,13 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     CLEANUP(array_free) Config *cells = malloc((size_t)sweep->n * USUAL * sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);
     TRY(check(sweep));
+    TRY(bench_output_check(settings));
     TRY(rank_launch_prepare(&launch));
-    const RunnerTask task = {.configs = cells,
-                             .n = make_cells(settings, sweep, cells),
-                             .varies = varies,
-                             .cell = rank_launch_run};
-    const Status status = study_run(settings, &task, report, exit_code);
+    RunnerTask task = {.configs = cells,
+                       .n = make_cells(settings, sweep, cells),
+                       .varies = varies,
+                       .cell = rank_launch_run};
+    const Status status = resume(settings, &task, exit_code);
     rank_launch_finish();
     return status;
 }
@@ -80,6 +124,7 @@ static const char help[] =
     "  roofstep collective\n"
     "  roofstep collective --op all_reduce,all_gather --bytes 1KB-1GB*4 --ranks 2,4\n"
     "  roofstep collective --precision bf16 --bytes 25MB --ranks 4 --out collective.json\n"
+    "  roofstep collective --ranks 2,4,8 --out c.json     (killed? --resume c.json)\n"
     "  roofstep collective --ranks 16 --hosts machines --launcher 'mpirun --mca btl tcp,self'\n";
 
 static const OptionWords words[] = {
@@ -96,7 +141,7 @@ const Command cmd_collective = {
     .help = help,
     .options = {.taken = OPTION_LIST(COLLECTIVE_LISTS, OPTION_DEVICE, OPTION_WARMUP, OPTION_STEPS,
                                      OPTION_SAMPLE_TIME, OPTION_TIMEOUT, OPTION_LAUNCHER,
-                                     OPTION_HOSTS, OPTIONS_OUTPUT),
+                                     OPTION_HOSTS, OPTION_OUT_JSON, OPTION_RESUME, OPTIONS_OUTPUT),
                 .lists = OPTION_LIST(COLLECTIVE_LISTS),
                 .formats = COLLECTIVE_REPORT_FORMATS,
                 .defaults = config_collective_defaults,

@@ -89,9 +89,9 @@ static Status run_ranks(const Settings *settings, const Sweep *sweep)
     if (outcome.signal) return FAIL(ST_INTERRUPTED, "interrupted");
     const Record *row = record_set_at(&rows, 0);
     if (record_status(row) == RECORD_OK) return ST_OK;
-    const char *why = record_text(row, "message");
-    return FAIL(record_status(row) == RECORD_UNSUPPORTED ? ST_UNSUPPORTED : ST_FAILED, "%s: %s",
-                record_status_word(record_status(row)), why ? why : "no reason is known");
+    /* The row's own line has told why. */
+    return FAIL(record_status(row) == RECORD_UNSUPPORTED ? ST_UNSUPPORTED : ST_FAILED,
+                "%s is not written: %s", launch.out, record_status_word(record_status(row)));
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)

@@ -6,18 +6,20 @@
 #include "cli/other_machine.h"
 #include "cli/output.h"
 #include "cli/plan/plan_output.h"
+#include "cli/plan/rank_options.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static Status make_cells(PlanCell *cells, const Settings *settings, const Sweep *sweep,
-                         const Limits *machine)
+                         const Limits *machine, const RankOptions *ranks)
 {
     PlanRoom room = {.limits = settings->memory_limits,
                      .n_limits = settings->n_memory_limits,
                      .usual = settings->given[OPTION_MODEL],
                      .machine = machine};
     int n = 0;
+    rank_options_put(ranks, &room);
     TRY(fit_resident(&room.resident));
     for (int i = 0; i < sweep->n; i++) {
         TRY(plan_cell_make(&cells[i], &sweep->configs[i], &room));
@@ -42,10 +44,12 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Text text = {0};
     Limits limits;
     const Limits *machine;
+    CLEANUP(rank_options_free) RankOptions ranks = {0};
     TRY(other_machine_read(settings, &limits, &machine));
+    TRY(rank_options_read(&ranks, settings, sweep, machine));
     CLEANUP(array_free) PlanCell *cells = calloc((size_t)sweep->n, sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);
-    Status status = make_cells(cells, settings, sweep, machine);
+    Status status = make_cells(cells, settings, sweep, machine, &ranks);
     if (status == ST_OK) status = format_cells(&text, settings, sweep, cells, machine);
     return output_finish(settings, &text, status);
 }
@@ -58,20 +62,29 @@ static const char help[] =
     "cost of each phase and part, and the peak memory by kind of tensor. --limits FILE plans\n"
     "for another machine: the file is what 'roofstep limits --format json' printed there.\n"
     "\n"
+    "--ranks N: the memory of one of them, what it sends, and a forecast of their step, from the\n"
+    "step of one rank (--step, or the roof) and the links between them: --link of ranks on one\n"
+    "machine (what 'roofstep limits' measured by default), --node-link between machines.\n"
+    "\n"
     "  roofstep plan --size small\n"
     "  roofstep plan --model list\n"
     "  roofstep plan --model llama-3.2-1b --precision bf16 --ctx 2048\n"
     "  roofstep plan --size small,medium,large,xl,2.7B --precision fp32,bf16\n"
     "  roofstep plan --size xl --ctx 512 --memory-limit 24GiB,80GiB\n"
     "  roofstep plan --size xl --limits h200.json --precision bf16\n"
-    "  roofstep plan --size 10B --mode fwd --out plan.csv\n";
+    "  roofstep plan --size 10B --mode fwd --out plan.csv\n"
+    "  roofstep plan --size small --threads 1 --ranks 1,2,4 --step results.json\n"
+    "  roofstep plan --size 2.7B --limits h200.json --ranks 8-1024*2 --ranks-per-node 8\n"
+    "    --link 450GB/s,5us --node-link 50GB/s,10us\n";
 
 const Command cmd_plan = {
     .name = "plan",
     .summary = "parameters, FLOPs, bytes, memory and what fits, without running",
     .help = help,
     .options = {.taken = OPTION_LIST(OPTIONS_PLAN, OPTIONS_PARALLEL, OPTIONS_OUTPUT, OPTION_CLIP,
-                                     OPTION_LOSS_SCALE, OPTION_MEMORY_LIMIT, OPTION_LIMITS),
+                                     OPTION_LOSS_SCALE, OPTION_MEMORY_LIMIT, OPTION_LIMITS,
+                                     OPTION_STEP, OPTION_RANKS_PER_NODE, OPTION_LINK,
+                                     OPTION_NODE_LINK),
                 .lists = OPTION_LIST(OPTIONS_PLAN, OPTIONS_PARALLEL, OPTION_MEMORY_LIMIT),
                 .formats = "md csv json latex typst"},
     .run = run,

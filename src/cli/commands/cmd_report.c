@@ -51,8 +51,9 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Makes one page of result files of bench, attention, profile, warmup and precision (json,\n"
-    "jsonl), memory and limits (json), and a trace of profile: summary, tables, charts,\n"
+    "Makes one page of result files of bench, attention, profile, warmup, precision and\n"
+    "collective (json, jsonl), memory and limits (json), and a trace of profile: summary, tables, "
+    "charts,\n"
     "machine, commands. The page is a single file and needs no network. Cells that several\n"
     "files share are compared with the first file, with verdicts. --tables writes every table\n"
     "as Markdown, LaTeX and Typst instead of the page, or beside it with --out.\n"

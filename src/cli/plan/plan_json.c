@@ -1,5 +1,6 @@
 #include "base/json_text.h"
 #include "cli/other_machine.h"
+#include "cli/plan/forecast_table.h"
 #include "cli/plan/plan_output.h"
 #include "cli/plan/planned_config.h"
 #include "report/format/csv_writer.h"
@@ -114,6 +115,7 @@ static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine
     if (cell->unsupported) return ST_OK;
     TRY(other_machine_json(json, &cell->placement, machine));
     TRY(put_cost(json, cell));
+    TRY(forecast_table_json(json, cell));
     TRY(put_parts(json, cell));
     TRY(put_memory(json, cell));
     TRY(planned_config_head_json(json, &cell->head));

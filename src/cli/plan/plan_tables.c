@@ -1,6 +1,7 @@
 #include "base/human.h"
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
+#include "cli/plan/forecast_table.h"
 #include "cli/plan/plan_output.h"
 #include "cli/plan/planned_config.h"
 #include "report/format/table_write.h"
@@ -63,16 +64,6 @@ static void summary(Table *table, const PlanTables *tables)
         "FLOPs, bytes and nodes (launches) of one step; MFU counts only the FLOPs of matmuls "
         "and attention; peak: most bytes alive at once; taken: memory of the whole process, "
         "libraries included");
-    for (int i = 0; i < tables->sweep->n; i++) {
-        const PlanCell *cell = &tables->cells[i];
-        if (cell->config->ranks > 1 && !cell->unsupported)
-            table_note_printf(table,
-                              "%lld ranks, %s: each sends %s to others in a step; memory is that "
-                              "of one rank",
-                              (long long)cell->config->ranks,
-                              config_parallels[cell->config->parallel],
-                              human_bytes(cell->cost.step.wire).s);
-    }
     if (roof) {
         table_note_printf(table, "least time: one step at the limits measured on %s machine",
                           tables->machine ? "that" : "this");
@@ -231,6 +222,10 @@ Status plan_tables_write(Text *out, const char *format, const PlanTables *tables
     Table table = {0};
     summary(&table, tables);
     TRY(table_write_next(out, format, &table));
+    if (forecast_table_wanted(tables)) {
+        forecast_table_fill(&table, tables);
+        TRY(table_write_next(out, format, &table));
+    }
     if (tables->sweep->n == 1 && !cells[0].unsupported) {
         cost_by_phase(&table, &cells[0]);
         TRY(table_write_next(out, format, &table));

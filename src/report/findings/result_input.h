@@ -13,6 +13,7 @@ typedef enum ResultKind {
     RESULT_PROFILE,
     RESULT_WARMUP,
     RESULT_PRECISION,
+    RESULT_COLLECTIVE,
     RESULT_KINDS
 } ResultKind;
 
@@ -29,8 +30,8 @@ typedef struct ResultInput {
     json_t *layer;  /* of a trace: layer_timeline_make(); NULL: none */
 } ResultInput;
 
-/* json or jsonl of bench, attention, profile, warmup or precision, json of memory or limits, or
- * a trace of profile. ST_USAGE: it is none of these, or cannot be read. The caller frees it,
+/* json or jsonl of bench, attention, profile, warmup, precision or collective, json of memory or
+ * limits, or a trace of profile. ST_USAGE: it is none of these, or cannot be read. The caller frees it,
  * after a failure too. */
 Status result_input_read(ResultInput *file, const char *path);
 /* The same of a file's text. */

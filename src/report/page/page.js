@@ -232,6 +232,27 @@ function drawWarmup() {
   lines(body("warmup"), { title: "Mean time of each step of a process", xLabel: "step", yLabel: "ms", x: Array.from({ length: last }, (_, i) => i + 1), series });
 }
 
+// ---- collectives alone ----
+
+// A line for each op and number of ranks, and for what else differs.
+function drawCollectives() {
+  const rows = rowsOf("collective").filter(({ record }) => record.median_ms > 0);
+  if (!rows.length) return;
+  const varying = ["precision", "device"].filter((name) => new Set(rows.map(({ record }) => record[name])).size > 1);
+  const nameOf = (record) => [`${record.op}, ${record.ranks} ranks`, ...varying.map((name) => record[name])].join(", ");
+  const x = [...new Set(rows.map(({ record }) => record.bytes))].sort((a, b) => a - b);
+  const place = el("div", { class: "charts" });
+  body("collective").append(place);
+  for (const [title, yLabel, value] of [["Time of a collective", "us", (r) => 1e3 * r.median_ms], ["Bus bandwidth", "GB/s", (r) => r.busbw_gbs]]) {
+    const series = new Map();
+    for (const { record, of } of rows) {
+      const at = x.indexOf(record.bytes);
+      if (value(record) > 0) seriesOf(series, nameOf(record) + of, x, at).values[at] = value(record);
+    }
+    if (series.size) lines(place, { title, xLabel: "bytes", yLabel, logX: 2, logY: 10, x, series: [...series.values()] });
+  }
+}
+
 // ---- the rest ----
 
 function drawSummary() {
@@ -327,6 +348,7 @@ drawProfile();
 drawLayers();
 drawMemory();
 drawWarmup();
+drawCollectives();
 data.tables.forEach((spec) => addTable(spec));
 drawCommands();
 closeEmptySections();

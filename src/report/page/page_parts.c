@@ -6,6 +6,7 @@
 #include "report/page/page_memory.h"
 #include "report/profile/profile_tables.h"
 #include "report/records/record_table.h"
+#include "report/study/collective_report.h"
 #include "report/study/comparison_report.h"
 #include "report/study/limits_table.h"
 #include "report/study/precision_report.h"
@@ -44,6 +45,11 @@ static Status write_precision(Text *out, const char *format, const PagePart *par
 {
     const PrecisionReport report = {part->rows, part->file->sum_count, part->file->sum_value};
     return precision_report_write(out, format, &report);
+}
+
+static Status write_collective(Text *out, const char *format, const PagePart *part)
+{
+    return collective_report_write(out, format, part->rows);
 }
 
 static Status write_limits(Text *out, const char *format, const PagePart *part)
@@ -122,6 +128,7 @@ static const struct {
     {"memory", "Memory", NEED_MEMORY, RESULT_KINDS, write_memory},
     {"precision", "Precision", NEED_SUMS, RESULT_PRECISION, write_precision},
     {"warmup", "Warm-up", NEED_ROWS, RESULT_WARMUP, write_warmup},
+    {"collective", "Collectives", NEED_ROWS, RESULT_COLLECTIVE, write_collective},
     {"limits", "Measured limits", NEED_LIMITS, RESULT_KINDS, write_limits},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };

@@ -102,11 +102,14 @@ void limits_table_fill(Table *table, const Limits *limits)
 {
     put_columns(table, &limits->key);
     for (int i = 0; i < LIMIT_COUNT; i++) {
-        if (!limits_has(&limits->key, (LimitId)i)) continue;
+        if (!limits_shows(limits, (LimitId)i)) continue;
         const Shown shown = shown_of(&limits->key, (LimitId)i);
         table_cell(table, limits_names[i].label);
         table_cell(table, shown.unit);
-        if (!*limits->key.gpu) put_rate(table, &limits->rate[i][LIMITS_ONE], shown.one);
+        if (limits_has_scope(&limits->key, (LimitId)i, LIMITS_ONE))
+            put_rate(table, &limits->rate[i][LIMITS_ONE], shown.one);
+        else if (!*limits->key.gpu)
+            table_dashes(table, 2);
         put_rate(table, &limits->rate[i][LIMITS_ALL], shown.one);
         if (*limits->key.gpu) put_datasheet(table, limits, (LimitId)i, shown.one);
     }

@@ -2,6 +2,7 @@
 #include "bench/cell/cell_record.h"
 #include "with_cmocka.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -103,9 +104,32 @@ static void planned_shortages_are_final(void **state)
     }
 }
 
+static void ranks_tell_the_mean_of_rounds(void **state)
+{
+    (void)state;
+    static const double rounds[] = {1, 2, 6};
+    Config config;
+    CellRecord cell;
+    char line[128];
+    config_defaults(&config);
+    assert_int_equal(cell_record_begin(&cell, &config, NULL), ST_OK);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(line, sizeof line,
+                 "{\"facts\": {\"communication_ms\": %.1f, \"exposed_ms\": %.1f, \"calls\": %.1f}}",
+                 rounds[i], 2 * rounds[i], rounds[i]);
+        tell(&cell, line);
+        tell(&cell, "{\"facts\": {\"loss\": 1.0}}"); /* of something else */
+    }
+    assert_true(fabs(record_real(cell.record, "communication_ms") - 3) < 1e-12);
+    assert_true(fabs(record_real(cell.record, "exposed_ms") - 6) < 1e-12);
+    assert_true(record_real(cell.record, "calls") == 6);
+    cell_record_free(&cell);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(warnings_fit_what_happened),
+                                       cmocka_unit_test(ranks_tell_the_mean_of_rounds),
                                        cmocka_unit_test(planned_shortages_are_final)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,219 @@
+/* Two queues by hand: what is hidden, what is exposed, and what collectives take. */
+#include "bench/estimate/comm_estimate.h"
+#include "with_cmocka.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ELEMENTS = 1 << 20, MOST = 8 };
+static const double bytes = 4.0 * ELEMENTS;
+
+/* A link on which an all_reduce of one array over two ranks takes `seconds`: 2 messages of half of it. */
+static CommLinks links_of(double seconds)
+{
+    CommLinks links = {0};
+    comm_link_set_all(&links, (CommLink){.latency = 0, .bandwidth = bytes / seconds});
+    return links;
+}
+
+static Plan plan;
+static int waits[MOST];
+static double seconds[MOST];
+
+static int tensor(void)
+{
+    const Tensor t = {.name = "x",
+                      .kind = TK_GRAD,
+                      .dtype = DT_F32,
+                      .n_dims = 1,
+                      .dim = {ELEMENTS},
+                      .ld = ELEMENTS,
+                      .base = PLAN_NONE,
+                      .upper = PLAN_NONE};
+    int id = PLAN_NONE;
+    assert_int_equal(plan_add_tensor(&plan, &t, &id), ST_OK);
+    return id;
+}
+
+static void compute(Phase phase, double time, int waits_for)
+{
+    const Node node = {.op = OP_unary, .phase = phase, .layer = PLAN_NONE};
+    const int x = tensor();
+    seconds[plan.n_nodes] = time;
+    waits[plan.n_nodes] = waits_for;
+    assert_int_equal(plan_add_node(&plan, &node, &x, 1, &x, 1), ST_OK);
+}
+
+static void all_reduce(Queue queue, int waits_for)
+{
+    const Node node = {
+        .op = OP_all_reduce, .phase = PHASE_BACKWARD, .layer = PLAN_NONE, .queue = queue};
+    const int x = tensor();
+    seconds[plan.n_nodes] = 1e9; /* not used */
+    waits[plan.n_nodes] = waits_for;
+    assert_int_equal(plan_add_node(&plan, &node, &x, 1, &x, 1), ST_OK);
+}
+
+static CommEstimate estimate(const CommLinks *links, bool handed_over)
+{
+    const CommEstimateInput input = {&plan, waits, seconds, links, handed_over};
+    CommEstimate out;
+    assert_int_equal(comm_estimate_step(&input, &out), ST_OK);
+    assert_true(fabs(out.step - out.compute - out.exposed) < 1e-9);
+    return out;
+}
+
+static void assert_about(double x, double wanted)
+{
+    if (!(fabs(x - wanted) < 1e-9)) fail_msg("%.12g, not %.12g", x, wanted);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    plan = (Plan){.ranks = 2};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    plan_free(&plan);
+    return 0;
+}
+
+/* forward 1, backward 2, all_reduce beside backward 4, optimizer 1 that waits for it. */
+static void overlapping(double backward)
+{
+    compute(PHASE_FORWARD, 1, PLAN_NONE);
+    compute(PHASE_BACKWARD, 2, PLAN_NONE);
+    all_reduce(QUEUE_COMMUNICATION, 1);
+    compute(PHASE_BACKWARD, backward, PLAN_NONE);
+    compute(PHASE_OPTIMIZER, 1, 2);
+}
+
+static void all_hidden(void **state)
+{
+    (void)state;
+    const CommLinks links = links_of(4);
+    overlapping(5);
+    const CommEstimate e = estimate(&links, true);
+    assert_about(e.compute, 9);
+    assert_about(e.communication, 4);
+    assert_about(e.step, 9);
+    assert_about(e.exposed, 0);
+}
+
+static void partly_hidden(void **state)
+{
+    (void)state;
+    const CommLinks links = links_of(4);
+    overlapping(1.5);
+    const CommEstimate e = estimate(&links, true);
+    assert_about(e.step, 8); /* 1 + 2, 4 of communication with 1.5 of backward beside it, 1 */
+    assert_about(e.exposed, 2.5);
+}
+
+static void none_hidden(void **state)
+{
+    (void)state;
+    const CommLinks links = links_of(4);
+    compute(PHASE_BACKWARD, 2, PLAN_NONE);
+    all_reduce(QUEUE_COMPUTE, PLAN_NONE);
+    all_reduce(QUEUE_COMPUTE, PLAN_NONE);
+    compute(PHASE_OPTIMIZER, 1, PLAN_NONE);
+    const CommEstimate e = estimate(&links, true);
+    assert_about(e.communication, 8);
+    assert_about(e.exposed, 8);
+    assert_about(e.step, 11);
+}
+
+/* Nobody waits for the last one, and the step ends with it all the same. */
+static void step_ends_with_both_queues(void **state)
+{
+    (void)state;
+    const CommLinks links = links_of(4);
+    compute(PHASE_BACKWARD, 1, PLAN_NONE);
+    all_reduce(QUEUE_COMMUNICATION, 0);
+    compute(PHASE_BACKWARD, 1, PLAN_NONE);
+    assert_about(estimate(&links, true).step, 5);
+}
+
+/* A collective that waits for nothing begins at once on a stream, and in its turn where a thread hands it
+ * over. */
+static void handed_over_or_not(void **state)
+{
+    (void)state;
+    const CommLinks links = links_of(4);
+    compute(PHASE_BACKWARD, 3, PLAN_NONE);
+    all_reduce(QUEUE_COMMUNICATION, PLAN_NONE);
+    compute(PHASE_OPTIMIZER, 1, 1);
+    assert_about(estimate(&links, true).step, 8);
+    assert_about(estimate(&links, false).step, 5);
+}
+
+/* Of three micro-batches the last one communicates, with the whole gradient. */
+static void last_micro_batch_communicates(void **state)
+{
+    (void)state;
+    const CommLinks links = links_of(4);
+    plan.micro_batches = 3;
+    compute(PHASE_FORWARD, 1, PLAN_NONE);
+    compute(PHASE_BACKWARD, 2, PLAN_NONE);
+    all_reduce(QUEUE_COMMUNICATION, 1);
+    compute(PHASE_OPTIMIZER, 1, 2);
+    const CommEstimate e = estimate(&links, true);
+    assert_about(e.compute, 10);
+    assert_about(e.communication, 4);
+    assert_about(e.step, 14);
+}
+
+static void one_rank_sends_nothing(void **state)
+{
+    (void)state;
+    const CommLinks links = {0};
+    plan.ranks = 1;
+    overlapping(1);
+    const CommEstimate e = estimate(&links, true);
+    assert_about(e.communication, 0);
+    assert_about(e.exposed, 0);
+    assert_about(e.step, 5);
+    assert_about(comm_estimate_compute(&plan, seconds), 5);
+}
+
+static void says_what_is_missing(void **state)
+{
+    (void)state;
+    CommLinks links = links_of(1);
+    CommEstimateInput input = {&plan, waits, seconds, &links, true};
+    CommEstimate out;
+    all_reduce(QUEUE_COMPUTE, PLAN_NONE);
+    plan.ranks = 6;
+    links.ranks_per_node = 4;
+    assert_int_equal(comm_estimate_step(&input, &out), ST_UNSUPPORTED);
+    assert_non_null(strstr(status_message(), "no whole nodes of 4"));
+    plan.ranks = 8;
+    assert_int_equal(comm_estimate_step(&input, &out), ST_UNSUPPORTED);
+    assert_non_null(strstr(status_message(), "--node-link"));
+    links.between = (CommLink){1e-5, 1e9};
+    assert_int_equal(comm_estimate_step(&input, &out), ST_OK);
+    links.link[0][COLLECTIVE_ALL_GATHER].bandwidth = 0;
+    links.link[1][COLLECTIVE_ALL_GATHER].bandwidth = 0;
+    assert_int_equal(comm_estimate_step(&input, &out), ST_UNSUPPORTED);
+    assert_non_null(strstr(status_message(), "--link"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(all_hidden),
+                                       TEST(partly_hidden),
+                                       TEST(none_hidden),
+                                       TEST(step_ends_with_both_queues),
+                                       TEST(handed_over_or_not),
+                                       TEST(last_micro_batch_communicates),
+                                       TEST(one_rank_sends_nothing),
+                                       TEST(says_what_is_missing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
