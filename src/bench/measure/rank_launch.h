@@ -16,7 +16,8 @@ typedef struct RankLaunch {
     const OptionSet *options;     /* that it takes */
     const char *launcher, *hosts; /* as in comm/launcher.h */
     const char *model;            /* what --model was given, a list; NULL: nothing */
-    const char *out;              /* --out of its ranks; NULL: none */
+    const char *const
+        *words; /* of its ranks, after the cell's options; ended by NULL; NULL: none */
 } RankLaunch;
 
 /* Checks that ranks can be started here, and keeps `launch`, which must outlive all cells, for

@@ -3,13 +3,13 @@
 #include "base/file_lock.h"
 #include "base/log.h"
 #include "bench/cell/supported.h"
-#include "bench/measure/rank_launch.h"
 #include "bench/record/record_file.h"
 #include "bench/study/annotated_cell.h"
 #include "cli/commands/bench_dry_run.h"
 #include "cli/commands/bench_output.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
+#include "cli/rank_cells.h"
 #include "report/records/baseline.h"
 
 #include <errno.h>
@@ -136,7 +136,7 @@ static Status check_peer(const Settings *settings, const Sweep *sweep)
 
 static Status run_cell(const Config *config, CellLink *link)
 {
-    return config->ranks > 1 ? rank_launch_run(config, link) : cell_run(config, link);
+    return config->ranks > 1 ? rank_cells_run(config, link, NULL) : cell_run(config, link);
 }
 
 static Status run_sweep(const Settings *settings, const Sweep *sweep, const RecordSet *known,

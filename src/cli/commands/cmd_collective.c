@@ -1,8 +1,8 @@
 /* roofstep collective: what ranks do together, alone. */
 #include "base/array.h"
-#include "bench/measure/rank_launch.h"
 #include "bench/study/collective_cell.h"
 #include "cli/commands/study.h"
+#include "cli/rank_cells.h"
 #include "report/study/collective_report.h"
 
 #include <stdlib.h>
@@ -45,12 +45,13 @@ static Status report(Text *out, const Settings *settings, const RecordSet *rows)
     return collective_report_write(out, settings->format, rows);
 }
 
+static Status run_cell(const Config *config, CellLink *link)
+{
+    return rank_cells_run(config, link, NULL);
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    const RankLaunch launch = {.command = cmd_collective.name,
-                               .options = &cmd_collective.options,
-                               .launcher = settings->launcher,
-                               .hosts = settings->hosts};
     const bool varies[OPTION_COUNT] = {[OPTION_OP] = true,
                                        [OPTION_BYTES] = true,
                                        [OPTION_RANKS] = true,
@@ -58,13 +59,13 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     CLEANUP(array_free) Config *cells = malloc((size_t)sweep->n * USUAL * sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);
     TRY(check(sweep));
-    TRY(rank_launch_prepare(&launch));
+    TRY(rank_cells_prepare(&cmd_collective, settings));
     const RunnerTask task = {.configs = cells,
                              .n = make_cells(settings, sweep, cells),
                              .varies = varies,
-                             .cell = rank_launch_run};
+                             .cell = run_cell};
     const Status status = study_run(settings, &task, report, exit_code);
-    rank_launch_finish();
+    rank_cells_finish();
     return status;
 }
 
