@@ -279,12 +279,17 @@ Status cell_run_shared(const Config *configs, int n, CellLink *link)
 
 Status cell_run_as_rank(const Settings *settings, const Config *config, CellLink *link)
 {
-    Comm *comm = NULL;
     (void)settings;
+    return cell_run_as_rank_with_hooks(config, link, &(CellHooks){0});
+}
+
+Status cell_run_as_rank_with_hooks(const Config *config, CellLink *link, const CellHooks *hooks)
+{
+    Comm *comm = NULL;
     TRY(cell_link_stage(link, "start", 0, 0));
     TRY(comm_open(&comm));
     TRY(comm_check_ranks(comm, config->ranks));
-    TRY(run_and_close(config, 1, link, &(CellHooks){0}, comm)); /* MPI would wait for the others */
+    TRY(run_and_close(config, 1, link, hooks, comm)); /* MPI would wait for the others */
     comm_close(comm);
     return ST_OK;
 }
