@@ -36,6 +36,12 @@ void rank_cells_finish(void)
     rank_launch_finish();
 }
 
+Config rank_cells_settle(const Settings *settings, const Config *config)
+{
+    const RankLaunch how = {.launcher = settings->launcher, .hosts = settings->hosts};
+    return config->ranks > 1 ? rank_launch_settle(&how, config) : *config;
+}
+
 Status rank_cells_run(const Config *config, CellLink *link, const char *const *words)
 {
     launch.words = words;
