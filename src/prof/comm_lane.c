@@ -87,15 +87,19 @@ static void ran(void *self, int node, int64_t begin, int64_t end)
     pthread_mutex_unlock(&lane->lock);
 }
 
+void comm_lane_fail(CommLane *lane, Status status)
+{
+    pthread_mutex_lock(&lane->lock);
+    if (lane->status == ST_OK) lane->status = status;
+    pthread_mutex_unlock(&lane->lock);
+}
+
 static void waited(void *self, int node, int64_t begin, int64_t end)
 {
     CommLane *lane = self;
     if (!lane->counting || end - begin < shortest_wait) return;
     lane->waited += (double)(end - begin) * second;
-    if (append(&lane->waits, &(CommSpan){begin, end, node}) == ST_OK) return;
-    pthread_mutex_lock(&lane->lock);
-    lane->status = ST_NO_MEMORY;
-    pthread_mutex_unlock(&lane->lock);
+    comm_lane_fail(lane, append(&lane->waits, &(CommSpan){begin, end, node}));
 }
 
 CommWatch comm_lane_watch(CommLane *lane)

@@ -49,6 +49,8 @@ void comm_lane_free(CommLane *lane);
 CommWatch comm_lane_watch(CommLane *lane);
 
 void comm_lane_step_begin(CommLane *lane);
+/* The step fails at its end; ST_OK: it does not. */
+void comm_lane_fail(CommLane *lane, Status status);
 /* A node of the compute queue, a collective or not. */
 Status comm_lane_add(CommLane *lane, const CommSpan *span);
 /* Settles the collectives that are through. `begin` is that of the step. */

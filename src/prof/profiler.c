@@ -149,8 +149,7 @@ static void comm_waited(void *self, int node, int64_t begin, int64_t end)
     if (!p->device) p->gpu.call_gaps.end = end;
     if (p->comm.waits.n == before) return;
     const TraceEvent event = {.kind = TRACE_WAIT, .node = node, .name = "wait for communication"};
-    const Status status = log_host(p, event, begin, end);
-    if (status != ST_OK) p->comm.status = status;
+    comm_lane_fail(&p->comm, log_host(p, event, begin, end));
 }
 
 static void comm_ran(void *self, int node, int64_t begin, int64_t end)
