@@ -1,6 +1,7 @@
 #include "cli/commands/profile_output.h"
 
 #include "base/file_lock.h"
+#include "base/log.h"
 #include "base/temp_file.h"
 #include "bench/record/cell_label.h"
 #include "bench/record/profile_view.h"
@@ -84,12 +85,31 @@ static Status clear_ranks(const ProfileOutput *output, const Config *config)
     return ST_OK;
 }
 
-/* Each rank wrote its own. */
+/* The first rank whose trace is not here; as many as there are ranks: none. */
+static Status find_missing(const char *folder, int ranks, int *missing)
+{
+    char path[PATH_MAX];
+    for (*missing = 0; *missing < ranks; ++*missing) {
+        TRY(trace_ranks_path(folder, *missing, path, sizeof path));
+        if (access(path, F_OK) != 0) return ST_OK;
+    }
+    return ST_OK;
+}
+
+/* Each rank wrote its own, on another machine perhaps into a folder that is not this one. */
 static Status merge_ranks(const ProfileOutput *output, const Config *config)
 {
     char folder[PATH_MAX], path[PATH_MAX];
+    int missing = 0;
     TRY(ranks_folder(output, config, folder));
     TRY(path_of(output, config, trace_ending, path));
+    TRY(find_missing(folder, (int)config->ranks, &missing));
+    if (missing < config->ranks) {
+        log_warning("%s has no trace of rank %d, so that those of all ranks are not merged: take a "
+                    "folder for --out-dir that all machines share",
+                    folder, missing);
+        return ST_OK;
+    }
     return trace_ranks_merge(path, folder, (int)config->ranks);
 }
 
