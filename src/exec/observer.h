@@ -20,3 +20,12 @@ typedef struct Observer {
     Status (*begin)(void *self, const ObserverEvent *event); /* NULL: not interested */
     Status (*end)(void *self, const ObserverEvent *event);
 } Observer;
+
+/* Is told what the communication queue does while the observers see the other nodes. All zero: nobody; then
+ * nothing runs beside a node that observers see. Times are clock_nanoseconds(). */
+typedef struct CommWatch {
+    void *self;
+    void (*ran)(void *self, int node, int64_t begin, int64_t end); /* in the queue's thread */
+    /* Before `node` (PLAN_NONE: the end of the pass) the session waited for the queue. */
+    void (*waited)(void *self, int node, int64_t begin, int64_t end);
+} CommWatch;

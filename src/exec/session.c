@@ -149,21 +149,34 @@ static Status run_beside(void *self, int node)
 {
     Session *s = self;
     const OpCall call = node_call(s, node);
-    return communicate(s, &s->binding->impls[node], &call);
+    const int64_t begin = clock_nanoseconds();
+    const Status status = communicate(s, &s->binding->impls[node], &call);
+    if (s->watch.ran) s->watch.ran(s->watch.self, node, begin, clock_nanoseconds());
+    return status;
 }
 
-/* Observers see one node at a time: for them nothing runs beside another. */
+/* Observers see one node at a time: for them nothing runs beside another, unless someone watches that. */
 static bool runs_beside(const Session *s, int node)
 {
-    return s->queue && s->plan->nodes[node].queue == QUEUE_COMMUNICATION && s->n_observers == 0;
+    return s->queue && s->plan->nodes[node].queue == QUEUE_COMMUNICATION &&
+           (s->n_observers == 0 || s->watch.ran);
+}
+
+/* `node` waits for the queue to be through with all up to `last`. */
+static Status wait_for_queue(const Session *s, int node, int last)
+{
+    const int64_t begin = clock_nanoseconds();
+    const Status status = comm_queue_wait(s->queue, last);
+    if (s->watch.waited) s->watch.waited(s->watch.self, node, begin, clock_nanoseconds());
+    return status;
 }
 
 /* Nodes that nobody reads in this step end with it, and those of the setup before it. */
 static Status drain(Session *s, Phase phase)
 {
     const Phase last = s->plan->nodes[s->plan->n_nodes - 1].phase;
-    return s->queue && (phase == last || phase == PHASE_SETUP) ? comm_queue_wait(s->queue, INT_MAX)
-                                                               : ST_OK;
+    if (!s->queue || (phase != last && phase != PHASE_SETUP)) return ST_OK;
+    return wait_for_queue(s, PLAN_NONE, INT_MAX);
 }
 
 static Status run_node(Session *s, int node)
@@ -175,7 +188,7 @@ static Status run_node(Session *s, int node)
         return ST_OK;
     }
     if (s->queue && binding->waits[node] != PLAN_NONE)
-        TRY(comm_queue_wait(s->queue, binding->waits[node]));
+        TRY(wait_for_queue(s, node, binding->waits[node]));
     const OpImpl *impl = &binding->impls[node];
     const ObserverEvent event = {s->plan, node, s->api, s->backend, s->memory, impl->name};
     const OpCall call = node_call(s, node);

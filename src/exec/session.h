@@ -21,6 +21,7 @@ typedef struct Session {
                                  launches it for each, forward and backward */
     Observer observers[SESSION_MAX_OBSERVERS];
     int n_observers;
+    CommWatch watch;        /* of the communication queue */
     struct Comm *comm;      /* the ranks that run the plan: session_join(); NULL: one */
     CommQueue *queue;       /* of nodes that run beside others; NULL: none does */
     int64_t micro_batch;    /* that runs, from 0; only the last one's gradients travel */

@@ -2,12 +2,10 @@
 
 #include "base/clock.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* "matmul (own neon)", and with its scope: "matmul (own neon): ffn/w13". */
 static Status name_kernels(Profiler *p)
@@ -35,6 +33,7 @@ Status profiler_open(Profiler *p, const Binding *binding, bool device, int64_t t
     if (status == ST_OK) status = name_kernels(p);
     if (status == ST_OK) status = range_tree_make(&p->ranges, binding->plan);
     if (status == ST_OK) status = gpu_stats_make(&p->gpu, binding->plan->n_nodes);
+    if (status == ST_OK) status = comm_lane_make(&p->comm, binding->plan);
     if (status != ST_OK) profiler_close(p);
     return status;
 }
@@ -45,6 +44,7 @@ void profiler_close(Profiler *p)
     range_tree_free(&p->ranges);
     trace_log_free(&p->log);
     gpu_stats_free(&p->gpu);
+    comm_lane_free(&p->comm);
     free(p->os.began);
     free(p->os.ended);
     *p = (Profiler){0};
@@ -125,6 +125,7 @@ static Status node_end(void *self, const ObserverEvent *event)
     const TraceEvent ran = {
         .kind = TRACE_NODE, .node = event->node, .name = plan_op_name(node->op)};
     TRY(log_host(p, ran, p->node_begin, now));
+    TRY(comm_lane_add(&p->comm, &(CommSpan){p->node_begin, now, event->node}));
     TRY(close_ranges(p, event->node, now));
     /* profiling overhead is no gap of the step */
     if (!p->device) p->gpu.call_gaps.end = clock_nanoseconds();
@@ -136,72 +137,47 @@ Observer profiler_observer(Profiler *p)
     return (Observer){.self = p, .begin = node_begin, .end = node_end};
 }
 
+/* ---- what ranks send each other ---- */
+
+/* A wait is no gap between ops. */
+static void comm_waited(void *self, int node, int64_t begin, int64_t end)
+{
+    Profiler *p = self;
+    const CommWatch watch = comm_lane_watch(&p->comm);
+    const size_t before = p->comm.waits.n;
+    watch.waited(watch.self, node, begin, end);
+    if (!p->device) p->gpu.call_gaps.end = end;
+    if (p->comm.waits.n == before) return;
+    const TraceEvent event = {.kind = TRACE_WAIT, .node = node, .name = "wait for communication"};
+    comm_lane_fail(&p->comm, log_host(p, event, begin, end));
+}
+
+static void comm_ran(void *self, int node, int64_t begin, int64_t end)
+{
+    Profiler *p = self;
+    const CommWatch watch = comm_lane_watch(&p->comm);
+    watch.ran(watch.self, node, begin, end);
+}
+
+CommWatch profiler_comm_watch(Profiler *p)
+{
+    return (CommWatch){.self = p, .ran = comm_ran, .waited = comm_waited};
+}
+
+static Status log_collective(void *self, const CommSpan *span)
+{
+    Profiler *p = self;
+    const char *name = plan_op_name(p->binding->plan->nodes[span->node].op);
+    const TraceEvent event = {.kind = TRACE_COLLECTIVE, .node = span->node, .name = name};
+    return log_host(p, event, span->begin, span->end);
+}
+
 /* ---- what the operating system did ---- */
-
-static double timeval_seconds(const struct timeval *t)
-{
-    return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
-}
-
-/* "ran waited slices", both in nanoseconds. */
-static void read_schedstat(const char *path, double *ran, double *waited)
-{
-    long long run_ns = 0, wait_ns = 0;
-    FILE *file = fopen(path, "re");
-    const bool told = file && fscanf(file, "%lld %lld", &run_ns, &wait_ns) == 2;
-    if (file) fclose(file);
-    *ran = told ? (double)run_ns * 1e-9 : NAN;
-    *waited = told ? (double)wait_ns * 1e-9 : NAN;
-}
-
-static OsUsage os_read(void)
-{
-    struct rusage all;
-    OsUsage use = {0};
-    getrusage(RUSAGE_SELF, &all);
-    use.voluntary = all.ru_nvcsw;
-    use.involuntary = all.ru_nivcsw;
-    use.minor_faults = all.ru_minflt;
-    use.major_faults = all.ru_majflt;
-    use.user = timeval_seconds(&all.ru_utime);
-    use.system = timeval_seconds(&all.ru_stime);
-    read_schedstat("/proc/thread-self/schedstat", &use.ran, &use.waited);
-    return use;
-}
-
-static void read_name(OsThread *thread)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread->id);
-    FILE *file = fopen(path, "re");
-    if (file && !fgets(thread->name, sizeof thread->name, file)) thread->name[0] = '\0';
-    if (file) fclose(file);
-    thread->name[strcspn(thread->name, "\n")] = '\0';
-}
-
-/* The threads there are now; returns how many. */
-static int os_threads(OsThread threads[PROFILER_THREADS])
-{
-    int n = 0;
-    DIR *folder = opendir("/proc/self/task");
-    for (struct dirent *entry; folder && n < PROFILER_THREADS && (entry = readdir(folder));) {
-        char path[64];
-        const int id = atoi(entry->d_name);
-        if (id <= 0) continue;
-        threads[n] = (OsThread){.id = id};
-        snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", id);
-        read_schedstat(path, &threads[n].ran, &threads[n].waited);
-        read_name(&threads[n]);
-        n++;
-    }
-    if (folder) closedir(folder);
-    return n;
-}
 
 static void os_end(Profiler *p, double wall)
 {
     ProfilerOs *os = &p->os;
-    const OsUsage now = os_read(), *then = &os->before;
+    const OsUsage now = os_usage_read(), *then = &os->before;
     os->sum.voluntary += now.voluntary - then->voluntary;
     os->sum.involuntary += now.involuntary - then->involuntary;
     os->sum.minor_faults += now.minor_faults - then->minor_faults;
@@ -221,11 +197,12 @@ static void os_end(Profiler *p, double wall)
 void profiler_step_begin(Profiler *p)
 {
     if (p->steps == 0) {
-        p->os.n_began = os_threads(p->os.began);
+        p->os.n_began = os_usage_threads(p->os.began, PROFILER_THREADS);
         p->os.began_at = clock_nanoseconds();
         p->loop_begin = clock_nanoseconds();
     }
-    p->os.before = os_read();
+    p->os.before = os_usage_read();
+    comm_lane_step_begin(&p->comm);
     p->recording = true;
     p->paused = 0;
     p->step_begin = p->window_begin = clock_nanoseconds();
@@ -275,6 +252,7 @@ Status profiler_step_end(Profiler *p)
     p->loop_end = now;
     running_stats_add(&p->step, wall);
     TRY(log_host(p, event, p->step_begin, now));
+    TRY(comm_lane_step_end(&p->comm, p->step_begin, log_collective, p));
     os_end(p, wall);
     add_phases(p);
     end_window(p, now, true);
@@ -355,5 +333,5 @@ Status profiler_device_events(Profiler *p, TraceEvent *events, size_t n)
 void profiler_finish(Profiler *p)
 {
     p->os.ended_at = clock_nanoseconds();
-    p->os.n_ended = os_threads(p->os.ended);
+    p->os.n_ended = os_usage_threads(p->os.ended, PROFILER_THREADS);
 }

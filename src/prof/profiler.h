@@ -2,24 +2,9 @@
 #pragma once
 
 #include "exec/observer.h"
+#include "prof/comm_lane.h"
 #include "prof/gpu_stats.h"
-
-/* ---- what the operating system did with this process: time on a CPU, waiting for one and blocked,
- * switches and page faults ---- */
-
-/* Since the process began. Seconds are NAN where the kernel does not say. */
-typedef struct OsUsage {
-    int64_t voluntary, involuntary; /* context switches, all threads */
-    int64_t minor_faults, major_faults;
-    double user, system; /* seconds, all threads */
-    double ran, waited;  /* the calling thread's: on a CPU, and waiting for one */
-} OsUsage;
-
-typedef struct OsThread {
-    int id;
-    char name[16];
-    double ran, waited; /* seconds */
-} OsThread;
+#include "prof/os_usage.h"
 
 enum { PROFILER_THREADS = 1024 };
 
@@ -53,6 +38,7 @@ typedef struct Profiler {
     TraceLog log;
     GpuStats gpu; /* on a CPU only its by_name: an op's implementation stands for a kernel */
     ProfilerOs os;
+    CommLane comm;                    /* what ranks send each other; empty where there is one */
     int64_t steps;                    /* done */
     bool recording;                   /* within a step */
     RunningStats phases[PHASE_COUNT]; /* seconds by the host's clock */
@@ -68,8 +54,9 @@ typedef struct Profiler {
 
 Status profiler_open(Profiler *p, const Binding *binding, bool device, int64_t trace_steps);
 void profiler_close(Profiler *p);
-/* For session_observe(); `p` must stay where it is. */
+/* For session_observe() and Session.watch; `p` must stay where it is. */
 Observer profiler_observer(Profiler *p);
+CommWatch profiler_comm_watch(Profiler *p);
 
 void profiler_step_begin(Profiler *p);
 void profiler_phase_begin(Profiler *p);

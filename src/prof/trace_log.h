@@ -9,12 +9,14 @@
 #include <stdint.h>
 
 typedef enum TraceKind {
-    TRACE_STEP,      /* one step of the measured loop */
-    TRACE_PHASE,     /* its forward, backward or optimizer */
-    TRACE_RANGE,     /* a layer, a part of it */
-    TRACE_NODE,      /* on a CPU the work itself, on a GPU its launches */
-    TRACE_API,       /* a call of the CUDA runtime or driver */
-    TRACE_PROJECTED, /* a phase as the GPU saw it: around all it ran of it */
+    TRACE_STEP,       /* one step of the measured loop */
+    TRACE_PHASE,      /* its forward, backward or optimizer */
+    TRACE_RANGE,      /* a layer, a part of it */
+    TRACE_NODE,       /* on a CPU the work itself, on a GPU its launches */
+    TRACE_WAIT,       /* for the communication queue */
+    TRACE_COLLECTIVE, /* of the communication queue */
+    TRACE_API,        /* a call of the CUDA runtime or driver */
+    TRACE_PROJECTED,  /* a phase as the GPU saw it: around all it ran of it */
     TRACE_KERNEL,
     TRACE_MEMCPY,
     TRACE_MEMSET,  /* a memset */

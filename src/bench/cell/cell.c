@@ -279,13 +279,18 @@ Status cell_run_shared(const Config *configs, int n, CellLink *link)
 
 Status cell_run_as_rank(const Settings *settings, const Config *config, CellLink *link)
 {
+    (void)settings;
+    return cell_run_as_rank_with_hooks(config, link, &(CellHooks){0});
+}
+
+Status cell_run_as_rank_with_hooks(const Config *config, CellLink *link, const CellHooks *hooks)
+{
     Comm *comm = NULL;
     Config own;
-    (void)settings;
     TRY(cell_link_stage(link, "start", 0, 0));
     TRY(comm_open(&comm));
     TRY(cell_ranks_config(comm, config, &own));
-    TRY(run_and_close(&own, 1, link, &(CellHooks){0}, comm)); /* MPI would wait for the others */
+    TRY(run_and_close(&own, 1, link, hooks, comm)); /* MPI would wait for the others */
     comm_close(comm);
     return ST_OK;
 }

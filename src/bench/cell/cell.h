@@ -26,3 +26,5 @@ typedef struct CellHooks {
 } CellHooks;
 
 Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *hooks);
+/* As one of its ranks. */
+Status cell_run_as_rank_with_hooks(const Config *config, CellLink *link, const CellHooks *hooks);

@@ -50,8 +50,7 @@ Status cell_ranks_slowest(Comm *comm, Sample *sample)
 
 /* ---- what it cost ---- */
 
-/* Of every rank, to all of them. */
-static Status gather(Comm *comm, double own, double *of_ranks)
+Status cell_ranks_gather(Comm *comm, double own, double *of_ranks)
 {
     for (int r = 0; r < comm_ranks(comm); r++) of_ranks[r] = r == comm_rank(comm) ? own : -INFINITY;
     return comm_largest(comm, of_ranks, comm_ranks(comm));
@@ -97,7 +96,7 @@ Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps
     CLEANUP(json_text_free) Record *r = json_object();
     if (!of_ranks || !r) return NO_MEMORY("for figures of ranks");
     TRY(step_alone(cell, comm, n, &alone));
-    TRY(gather(comm, 1e3 * step, of_ranks));
+    TRY(cell_ranks_gather(comm, 1e3 * step, of_ranks));
     TRY(put_ranks(r, of_ranks, comm_ranks(comm)));
     mean[0] = seconds / steps->n;
     mean[1] = fmax(step - alone, 0);

@@ -42,6 +42,7 @@ static Status fill(MemoryCell *cell)
     TRY(look_at(cell, MODE_FWD, &cell->forward));
     drop(cell);
     TRY(look_at(cell, cell->config->mode, &cell->asked));
+    if (cell->config->ranks > 1) TRY(memory_rank_plan(&cell->rank, &cell->profile));
     cell->attention = cell->model.attention;
     cell->parameters = cell->model.n_elements;
     if (cell->config->mode != MODE_FWD)

@@ -2,6 +2,7 @@
  * pass alone. */
 #pragma once
 
+#include "bench/estimate/memory_rank.h"
 #include "bench/limits/placement.h"
 #include "bench/record/record.h"
 #include "prof/memory_profile.h"
@@ -21,6 +22,7 @@ typedef struct MemoryCell {
     Attention attention; /* what `auto` became */
     int64_t parameters;
     MemorySummary forward, asked;
+    MemoryRank rank;                           /* of each of the ranks that share the step */
     const Record *measured, *measured_forward; /* of runs; NULL: it was not run */
     int64_t recomputed_blocks;
     /* of the mode asked for, where it is kept */

@@ -24,12 +24,17 @@
 static const RankLaunch *current;
 static char folder[PATH_MAX]; /* comm/launch_folder.h; "": none */
 
-static Launch launch_of(int64_t ranks)
+static Launch launch_for(const RankLaunch *launch, int64_t ranks)
 {
     return (Launch){.ranks = (int)ranks,
-                    .launcher = current->launcher,
-                    .hosts = current->hosts,
+                    .launcher = launch->launcher,
+                    .hosts = launch->hosts,
                     .processors = cpu_threads_processors()};
+}
+
+static Launch launch_of(int64_t ranks)
+{
+    return launch_for(current, ranks);
 }
 
 Status rank_launch_prepare(const RankLaunch *launch)
@@ -128,11 +133,12 @@ void rank_launch_options(Text *words, const OptionSet *options, const Config *co
 }
 
 /* Ranks on one machine share its processors; elsewhere each looks at what it has. */
-static Config with_threads(const Config *config, const Launch *launch)
+Config rank_launch_settle(const RankLaunch *launch, const Config *config)
 {
     Config settled = *config;
-    if (config->threads == 0 && launcher_is_local(launch))
-        settled.threads = i64_max(launch->processors / config->ranks, 1);
+    const Launch how = launch_for(launch, config->ranks);
+    if (config->threads == 0 && launcher_is_local(&how))
+        settled.threads = i64_max(how.processors / config->ranks, 1);
     return settled;
 }
 
@@ -140,7 +146,7 @@ static Status make_words(Text *words, const Config *config)
 {
     char program[PATH_MAX];
     const Launch launch = launch_of(config->ranks);
-    const Config settled = with_threads(config, &launch);
+    const Config settled = rank_launch_settle(current, config);
     const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     if (n <= 0) return FAIL(ST_FAILED, "/proc/self/exe: %s", strerror(errno));
     program[n] = '\0';
@@ -149,10 +155,7 @@ static Status make_words(Text *words, const Config *config)
     add(words, RANK_LAUNCH_WORD);
     add(words, current->command);
     rank_launch_options(words, current->options, &settled, current->model);
-    if (current->out) {
-        text_printf(words, "--out=%s", current->out);
-        text_append(words, "", 1);
-    }
+    for (const char *const *word = current->words; word && *word; word++) add(words, *word);
     return text_status(words);
 }
 

@@ -16,7 +16,8 @@ typedef struct RankLaunch {
     const OptionSet *options;     /* that it takes */
     const char *launcher, *hosts; /* as in comm/launcher.h */
     const char *model;            /* what --model was given, a list; NULL: nothing */
-    const char *out;              /* --out of its ranks; NULL: none */
+    const char *const
+        *words; /* of its ranks, after the cell's options; ended by NULL; NULL: none */
 } RankLaunch;
 
 /* Checks that ranks can be started here, and keeps `launch`, which must outlive all cells, for
@@ -30,6 +31,8 @@ void rank_launch_finish(void);
 /* A RunnerCell (bench/cell/runner.h). */
 Status rank_launch_run(const Config *config, CellLink *link);
 
+/* The cell as its ranks run it: each with its share of the threads where all are on one machine. */
+Config rank_launch_settle(const RankLaunch *launch, const Config *config);
 /* Options that make the cell from the command's defaults, each word with the zero byte that ends it. `model`
  * is what --model was given. */
 void rank_launch_options(Text *words, const OptionSet *options, const Config *config,

@@ -77,6 +77,22 @@ static Status check_phase(const ProfileView *view, Phase phase)
     return ST_OK;
 }
 
+/* Nothing is hidden, or waited for, longer than it takes. */
+static Status check_collectives(const ProfileView *view)
+{
+    double time = 0;
+    for (int i = 0; i < view->n_collectives; i++) {
+        const ViewCollective *c = &view->collectives[i];
+        TRY(check_stats(&c->time, c->name));
+        time += c->time.total;
+        if (fmax(c->hidden, c->waited) > c->time.total * (1 + tolerance))
+            return FAIL(ST_FAILED, "%s of %s: more is hidden, or waited for, than it takes", c->op,
+                        c->name);
+    }
+    const double told = view->n_ranks ? view->ranks[0].communication * (double)view->steps : time;
+    return check_sum(time, told, "the collectives", "rank 0");
+}
+
 Status profile_check(const ProfileView *view)
 {
     double phases = 0, kernels = 0, rows = 0;
@@ -93,5 +109,6 @@ Status profile_check(const ProfileView *view)
     TRY(check_sum(kernels, rows, "the kernels", "the step"));
     if (view->gpu && view->device.dropped > 0)
         return FAIL(ST_FAILED, "%lld records were dropped", (long long)view->device.dropped);
+    TRY(check_collectives(view));
     return check_all_stats(view);
 }

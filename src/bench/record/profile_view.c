@@ -171,6 +171,32 @@ static Status read_thread(ProfileView *view, json_t *item, void *to)
     return ST_OK;
 }
 
+static Status read_collective(ProfileView *view, json_t *item, void *to)
+{
+    ViewCollective *c = to;
+    json_error_t error;
+    json_int_t bytes = 0;
+    const char *queue = NULL;
+    (void)view;
+    if (json_unpack_ex(item, &error, 0, "{s:s, s:s, s:s, s:I, s:F, s:F, s:F}", "op", &c->op, "name",
+                       &c->name, "queue", &queue, "bytes", &bytes, "wire", &c->wire, "hidden",
+                       &c->hidden, "waited", &c->waited) != 0) {
+        return wrong("collectives", &error);
+    }
+    c->bytes = bytes;
+    c->beside = strcmp(queue, "communication") == 0;
+    c->waited_by = text_or_null(item, "waited_by");
+    return read_stats(json_object_get(item, "time"), "collectives", &c->time);
+}
+
+static Status read_rank(ProfileView *view, json_t *item, void *to)
+{
+    (void)view;
+    *(ViewRank *)to = (ViewRank){number_or_nan(item, "step"), number_or_nan(item, "communication"),
+                                 number_or_nan(item, "hidden"), number_or_nan(item, "waited")};
+    return ST_OK;
+}
+
 static Status read_gaps(ViewGaps *gaps, const json_t *item)
 {
     gaps->p99 = number_or_nan(item, "p99");
@@ -232,6 +258,8 @@ static const struct {
     LIST("nvtx_ranges", nvtx, ViewName, read_name),
     LIST("nvtx_projected", projected, ViewName, read_name),
     LIST("os_calls", os_calls, ViewName, read_name),
+    LIST("collectives", collectives, ViewCollective, read_collective),
+    LIST("ranks", ranks, ViewRank, read_rank),
 #undef LIST
 };
 enum { LISTS = sizeof lists / sizeof *lists };

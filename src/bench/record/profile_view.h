@@ -62,6 +62,21 @@ typedef struct ViewThread {
     double ran, waited; /* ns; NAN: not told */
 } ViewThread;
 
+/* Times in ns. */
+typedef struct ViewCollective {
+    const char *op, *name, *waited_by; /* NULL: nothing waited */
+    bool beside;                       /* it runs in the communication queue */
+    int64_t bytes;                     /* of the whole array */
+    double wire;                       /* bytes that a rank sends in one run */
+    ViewStats time;
+    double hidden, waited; /* of all runs: beside other ops; something waited */
+} ViewCollective;
+
+/* Of one step, in ns: the median of the steps, the rest means. */
+typedef struct ViewRank {
+    double step, communication, hidden, waited;
+} ViewRank;
+
 typedef struct ViewGpu {
     double compute, copies, overhead;
     ViewGaps gaps; /* between kernels of one phase */
@@ -94,6 +109,9 @@ typedef struct ProfileView {
     ViewName *grids, *nvtx, *projected, *os_calls;
     ViewRange *ranges;
     ViewThread *threads;
+    ViewCollective *collectives; /* in the order of the step; of rank 0 */
+    ViewRank *ranks;             /* none where the step is not shared */
+    int n_collectives, n_ranks;
     int n_ops, n_kernels, n_names, n_briefs, n_phase_kernels, n_phase_ops, n_calls, n_op_calls;
     int n_grids, n_nvtx, n_projected, n_os_calls, n_ranges, n_threads;
     ViewGaps host_gaps; /* between calls of one step; on a CPU between the ops of one phase */

@@ -4,6 +4,7 @@
 #include "base/json_text.h"
 #include "bench/cell/cell.h"
 #include "bench/measure/rss.h"
+#include "bench/study/memory_ranks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ typedef struct Watch {
     double *held;  /* bytes; NAN: not known */
     double began;
     bool cpu; /* where pages come as they are touched; a GPU's memory is taken at once */
+    MemoryRanksWatch *rank; /* NULL: there is one */
 } Watch;
 
 static Status watch_make(Watch *w, const CellOpen *cell)
@@ -42,7 +44,7 @@ static Status node_begin(void *self, const ObserverEvent *event)
 {
     Watch *w = self;
     w->start[event->node] = clock_seconds() - w->began;
-    return ST_OK;
+    return w->rank ? memory_ranks_node(w->rank, event->node) : ST_OK;
 }
 
 static Status node_end(void *self, const ObserverEvent *event)
@@ -76,14 +78,17 @@ static Status run_step(const CellOpen *cell, int step)
 
 static Status watch_steps(const CellOpen *cell, Watch *w, json_t *steps)
 {
+    MemoryRanksWatch rank;
     TRY(watch_make(w, cell));
+    if (cell->session->comm) TRY(memory_ranks_begin(w->rank = &rank, cell));
     TRY(session_observe(cell->session,
                         (Observer){.self = w, .begin = node_begin, .end = node_end}));
     for (int step = 0; step < STEPS; step++) {
         TRY(run_step(cell, step));
+        if (w->rank) TRY(memory_ranks_stepped(w->rank));
         TRY(note_step(steps, w));
     }
-    return ST_OK;
+    return w->rank ? memory_ranks_tell(w->rank) : ST_OK;
 }
 
 static Status measure(void *self, const CellOpen *cell)
@@ -102,4 +107,10 @@ static Status measure(void *self, const CellOpen *cell)
 Status memory_run_cell(const Config *config, CellLink *link)
 {
     return cell_run_with_hooks(config, link, &(CellHooks){.measure = measure});
+}
+
+Status memory_run_as_rank(const Settings *settings, const Config *config, CellLink *link)
+{
+    (void)settings;
+    return cell_run_as_rank_with_hooks(config, link, &(CellHooks){.measure = measure});
 }

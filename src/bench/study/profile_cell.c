@@ -4,6 +4,7 @@
 #include "base/json_text.h"
 #include "bench/estimate/time_estimate.h"
 #include "bench/measure/sampler.h"
+#include "bench/study/profile_ranks.h"
 #include "bench/study/profile_record.h"
 #include "prof/activity_cupti.h"
 #include "prof/ranges_nvtx.h"
@@ -80,7 +81,7 @@ static Status settle(Run *run)
 /* The share of a suite's time ends it early, as it ends samples. */
 static bool is_over(const Config *config, int64_t done, double since)
 {
-    const double most = config->sample_share;
+    const double most = config->ranks > 1 ? 0 : config->sample_share; /* they end together */
     return done >= config->steps ||
            (most > 0 && done >= SAMPLER_MIN_SAMPLES && clock_seconds() - since >= most);
 }
@@ -116,6 +117,7 @@ static Status tell(Run *run)
         time_estimate_roofline(cell->config, cell->placement, NULL, &cell->fit->model.plan);
     TRY(profile_record_make(&profile, &run->profiler, &estimate));
     CLEANUP(json_text_free) json_t *facts = json_pack("{s:o}", "profile", profile);
+    if (cell->session->comm) TRY(profile_ranks_put(profile, &run->profiler, cell->session->comm));
     return cell_link_facts(cell->link, facts);
 }
 
@@ -143,6 +145,7 @@ static Status watch(Run *run)
         TRY(session_observe(session, ranges_nvtx_observer(run->ranges)));
     }
     TRY(session_observe(session, profiler_observer(&run->profiler)));
+    session->watch = profiler_comm_watch(&run->profiler);
     if (run->traced) TRY(session_observe(session, activity_cupti_observer()));
     if (run->cell->config->exec != EXEC_GRAPH) return ST_OK;
     session_drop_graphs(session);
@@ -168,6 +171,7 @@ static Status measured(void *self, const CellOpen *cell)
     const int others = cell->session->n_observers;
     const Status status = profile(&run);
     cell->session->n_observers = others; /* ours end with this function */
+    cell->session->watch = (CommWatch){0};
     if (run.traced) activity_cupti_stop();
     ranges_nvtx_close(run.ranges);
     profiler_close(&run.profiler);
@@ -185,5 +189,6 @@ Status profile_cell_run(const Config *config, CellLink *link, const ProfileTask 
 {
     const CellHooks more = {.self = (void *)task, .measured = measured};
     TRY(tell_none(link));
-    return cell_run_with_hooks(config, link, &more);
+    return config->ranks > 1 ? cell_run_as_rank_with_hooks(config, link, &more)
+                             : cell_run_with_hooks(config, link, &more);
 }

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "bench/cell/supported.h"
-#include "bench/measure/rank_launch.h"
 #include "bench/study/annotated_cell.h"
 #include "cli/commands/bench_dry_run.h"
 #include "cli/commands/bench_forecast.h"
@@ -10,6 +9,7 @@
 #include "cli/commands/resumed_rows.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
+#include "cli/rank_cells.h"
 #include "report/records/baseline.h"
 
 #include <stdio.h>
@@ -102,7 +102,7 @@ static Status check_peer(const Settings *settings, const Sweep *sweep)
 
 static Status run_cell(const Config *config, CellLink *link)
 {
-    return config->ranks > 1 ? rank_launch_run(config, link) : cell_run(config, link);
+    return config->ranks > 1 ? rank_cells_run(config, link, NULL) : cell_run(config, link);
 }
 
 /* What a row needs before it is kept. */

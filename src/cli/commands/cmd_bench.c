@@ -1,43 +1,19 @@
 /* roofstep bench: the training step of a model. */
 #include "bench/cell/cell.h"
-#include "bench/measure/rank_launch.h"
 #include "cli/commands/bench_sweep.h"
+#include "cli/rank_cells.h"
 #include "report/records/report.h"
 
 #define BENCH_LISTS OPTIONS_STEP, OPTIONS_PARALLEL, OPTION_WARMUP, OPTION_STEPS
 
-static bool has_ranks(const Sweep *sweep)
-{
-    for (int i = 0; i < sweep->n; i++) {
-        if (sweep->configs[i].ranks > 1) return true;
-    }
-    return false;
-}
-
-/* What other programs hook into has one rank. */
-static Status check_ranks(const Settings *settings, const Sweep *sweep)
-{
-    if (!has_ranks(sweep)) return ST_OK;
-    if (settings->peer && settings->hosts)
-        return FAIL(ST_UNSUPPORTED, "--peer %s runs on one machine: leave out --hosts",
-                    settings->peer);
-    if (settings->nvtx || settings->annotate_mha)
-        return FAIL(ST_UNSUPPORTED, "--nvtx and --annotate-mha have one rank");
-    return ST_OK;
-}
-
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    const RankLaunch launch = {.command = cmd_bench.name,
-                               .options = &cmd_bench.options,
-                               .launcher = settings->launcher,
-                               .hosts = settings->hosts,
-                               .model = settings->model};
-    const bool ranks = has_ranks(sweep) && !settings->dry_run;
-    TRY(check_ranks(settings, sweep));
-    if (ranks) TRY(rank_launch_prepare(&launch));
+    const bool ranks = rank_cells_any(sweep);
+    const bool runs = ranks && !settings->dry_run;
+    if (ranks) TRY(rank_cells_check(settings));
+    if (runs) TRY(rank_cells_prepare(&cmd_bench, settings));
     const Status status = bench_sweep_run(settings, sweep, exit_code);
-    if (ranks) rank_launch_finish();
+    if (runs) rank_cells_finish();
     return status;
 }
 

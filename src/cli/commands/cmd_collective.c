@@ -2,11 +2,11 @@
 #include "base/array.h"
 #include "bench/cell/supported.h"
 #include "bench/study/collective_cell.h"
-#include "cli/collective_launch.h"
 #include "cli/command.h"
 #include "cli/commands/bench_output.h"
 #include "cli/commands/resumed_rows.h"
 #include "cli/output.h"
+#include "cli/rank_cells.h"
 #include "report/study/collective_report.h"
 
 #include <stdlib.h>
@@ -91,9 +91,13 @@ static Status resume(const Settings *settings, RunnerTask *task, int *exit_code)
     return run_cells(settings, task, &known, exit_code);
 }
 
+static Status run_cell(const Config *config, CellLink *link)
+{
+    return rank_cells_run(config, link, NULL);
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    const RankLaunch launch = collective_launch(settings);
     const bool varies[OPTION_COUNT] = {[OPTION_OP] = true,
                                        [OPTION_BYTES] = true,
                                        [OPTION_RANKS] = true,
@@ -102,13 +106,13 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);
     TRY(check(sweep));
     TRY(bench_output_check(settings));
-    TRY(rank_launch_prepare(&launch));
+    TRY(rank_cells_prepare(&cmd_collective, settings));
     RunnerTask task = {.configs = cells,
                        .n = make_cells(settings, sweep, cells),
                        .varies = varies,
-                       .cell = rank_launch_run};
+                       .cell = run_cell};
     const Status status = resume(settings, &task, exit_code);
-    rank_launch_finish();
+    rank_cells_finish();
     return status;
 }
 

@@ -3,12 +3,13 @@
 #include "base/log.h"
 #include "bench/cell/cell_ranks.h"
 #include "bench/cell/runner.h"
-#include "bench/measure/rank_launch.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/rank_cells.h"
 #include "report/export/export_step.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,30 +69,32 @@ static Status run_as_rank(const Settings *settings, const Config *config, CellLi
     return cell_link_end(link, RECORD_OK, NULL);
 }
 
+static char out_word[PATH_MAX + 8]; /* for the process of the cell */
+
+static Status run_cell(const Config *config, CellLink *link)
+{
+    return rank_cells_run(config, link, (const char *const[]){out_word, NULL});
+}
+
 static Status run_ranks(const Settings *settings, const Sweep *sweep)
 {
     CLEANUP(record_set_free) RecordSet rows = {0};
     RunnerOutcome outcome;
-    const RankLaunch launch = {.command = cmd_export.name,
-                               .options = &cmd_export.options,
-                               .launcher = settings->launcher,
-                               .hosts = settings->hosts,
-                               .model = settings->model,
-                               .out = path_of(settings)};
-    const RunnerTask task = {.configs = sweep->configs, .n = 1, .cell = rank_launch_run};
-    if (strcmp(launch.out, "/dev/stdout") == 0)
+    const RunnerTask task = {.configs = sweep->configs, .n = 1, .cell = run_cell};
+    snprintf(out_word, sizeof out_word, "--out=%s", path_of(settings));
+    if (strcmp(path_of(settings), "/dev/stdout") == 0)
         return FAIL(ST_UNSUPPORTED, "--ranks writes a file: say --out FILE");
     TRY(output_rows_init(&rows, settings));
-    TRY(rank_launch_prepare(&launch));
+    TRY(rank_cells_prepare(&cmd_export, settings));
     const Status status = runner_run(&task, &rows, &outcome);
-    rank_launch_finish();
+    rank_cells_finish();
     TRY(status);
     if (outcome.signal) return FAIL(ST_INTERRUPTED, "interrupted");
     const Record *row = record_set_at(&rows, 0);
     if (record_status(row) == RECORD_OK) return ST_OK;
     /* The row's own line has told why. */
     return FAIL(record_status(row) == RECORD_UNSUPPORTED ? ST_UNSUPPORTED : ST_FAILED,
-                "%s is not written: %s", launch.out, record_status_word(record_status(row)));
+                "%s is not written: %s", path_of(settings), record_status_word(record_status(row)));
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)

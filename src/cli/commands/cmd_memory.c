@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/plan/memory_output.h"
 #include "cli/plan/planned_config.h"
+#include "cli/rank_cells.h"
 #include "config/cell_field.h"
 #include "report/format/table_md.h"
 #include "report/memory/memory_chart.h"
@@ -19,13 +20,14 @@
 
 /* ---- run for real ---- */
 
-/* With several cells each is followed by its forward pass. */
+/* With several cells each is followed by its forward pass; not so where ranks share the step. */
 static int list_configs(Config *configs, const Sweep *sweep)
 {
     int n = 0;
     for (int i = 0; i < sweep->n; i++) {
         configs[n++] = sweep->configs[i];
-        if (sweep->n == 1 || sweep->configs[i].mode == MODE_FWD) continue;
+        if (sweep->n == 1 || sweep->configs[i].mode == MODE_FWD || sweep->configs[i].ranks > 1)
+            continue;
         configs[n] = sweep->configs[i];
         configs[n++].mode = MODE_FWD;
     }
@@ -39,6 +41,11 @@ static const Record *find(const RecordSet *rows, const Config *config, Mode mode
     return record_set_find_config(rows, &c);
 }
 
+static Status run_cell(const Config *config, CellLink *link)
+{
+    return config->ranks > 1 ? rank_cells_run(config, link, NULL) : memory_run_cell(config, link);
+}
+
 static Status run_all(const Config *configs, int n, const Sweep *sweep, RecordSet *rows,
                       int *exit_code)
 {
@@ -46,7 +53,7 @@ static Status run_all(const Config *configs, int n, const Sweep *sweep, RecordSe
     bool varies[OPTION_COUNT];
     memcpy(varies, sweep->varies, sizeof varies);
     varies[OPTION_MODE] = varies[OPTION_MODE] || n > sweep->n;
-    const RunnerTask task = {.configs = configs, .n = n, .varies = varies, .cell = memory_run_cell};
+    const RunnerTask task = {.configs = configs, .n = n, .varies = varies, .cell = run_cell};
     TRY(runner_run(&task, rows, &outcome));
     *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
     return ST_OK;
@@ -141,8 +148,11 @@ static Status write_tables(Text *out, const Settings *settings, const Sweep *swe
                            const MemoryCell *cells)
 {
     const char *format = settings->format;
-    if (sweep->n > 1 || cells[0].unsupported) return memory_tables_many(out, format, sweep, cells);
-    TRY(memory_tables_one(out, format, settings, sweep, &cells[0]));
+    const bool many = sweep->n > 1 || cells[0].unsupported;
+    TRY(many ? memory_tables_many(out, format, sweep, cells)
+             : memory_tables_one(out, format, settings, sweep, &cells[0]));
+    TRY(memory_ranks_tables(out, format, sweep, cells));
+    if (many) return ST_OK;
     if (strcmp(format, "md") != 0) return ST_OK;
     text_puts(out, "\n```\n");
     TRY(memory_chart(out, &cells[0].profile, shows_unicode(), table_md_columns()));
@@ -175,7 +185,7 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell
     return output_text(settings, &text);
 }
 
-static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+static Status run_sweep(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     Limits limits;
     const Limits *machine;
@@ -193,6 +203,43 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     return status;
 }
 
+static Status run_ranks(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    const bool runs = !settings->plan_only;
+    if (runs) TRY(rank_cells_prepare(&cmd_memory, settings));
+    const Status status = run_sweep(settings, sweep, exit_code);
+    if (runs) rank_cells_finish();
+    return status;
+}
+
+/* Every cell as its ranks run it, and where no way was asked for, in each way to share its step. */
+static Status spread(Sweep *all, const Settings *settings, const Sweep *sweep)
+{
+    int ways = 0;
+    while (config_parallels[ways]) ways++;
+    all->configs = malloc((size_t)ways * (size_t)sweep->n * sizeof *all->configs);
+    if (!all->configs) return NO_MEMORY("for %d cells", ways * sweep->n);
+    for (int i = 0; i < sweep->n; i++) {
+        const bool each = sweep->configs[i].ranks > 1 && !settings->given[OPTION_PARALLEL];
+        for (int p = 0; p < (each ? ways : 1); p++) {
+            Config *config = &all->configs[all->n++];
+            *config = rank_cells_settle(settings, &sweep->configs[i]);
+            if (each) config->parallel = (Parallel)p;
+            if (config->parallel != PARALLEL_DDP) config->bucket = 0;
+        }
+    }
+    sweep_find_varying(all);
+    return ST_OK;
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    CLEANUP(sweep_free) Sweep all = {0};
+    if (!rank_cells_any(sweep)) return run_sweep(settings, sweep, exit_code);
+    TRY(spread(&all, settings, sweep));
+    return run_ranks(settings, &all, exit_code);
+}
+
 /* Two steps: the second shows what the first leaves allocated. */
 static void defaults(Config *config)
 {
@@ -200,6 +247,8 @@ static void defaults(Config *config)
     config->warmup = 0;
     config->steps = 2;
 }
+
+static const OptionWords words[] = {{.id = OPTION_PARALLEL, .by_default = "each of them"}};
 
 static const char help[] =
     "Prints where the bytes of a step go: the peak of each phase by use (first and later\n"
@@ -210,18 +259,22 @@ static const char help[] =
     "\n"
     "  roofstep memory --size small\n"
     "  roofstep memory --size medium --plan-only --snapshot memory.pickle --svg memory.svg\n"
+    "  roofstep memory --size small --ranks 2                  (of each rank, each --parallel)\n"
     "  roofstep memory --size medium --ctx 128,256,512 --precision fp32,bf16 --plan-only\n";
 
 const Command cmd_memory = {
     .name = "memory",
     .summary = "where the bytes go: timeline, peaks by phase and use, largest tensors",
     .help = help,
-    .options = {.taken =
-                    OPTION_LIST(OPTIONS_PLAN, OPTIONS_OUTPUT, OPTION_CLIP, OPTION_LOSS_SCALE,
-                                OPTION_PLAN_ONLY, OPTION_LIMITS, OPTION_TOP, OPTION_SEED, OPTION_LR,
-                                OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTION_SNAPSHOT, OPTION_SVG),
-                .lists = OPTION_LIST(OPTIONS_PLAN),
+    .options = {.taken = OPTION_LIST(OPTIONS_PLAN, OPTIONS_RANKS, OPTIONS_OUTPUT, OPTION_CLIP,
+                                     OPTION_LOSS_SCALE, OPTION_PLAN_ONLY, OPTION_LIMITS, OPTION_TOP,
+                                     OPTION_SEED, OPTION_LR, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT,
+                                     OPTION_SNAPSHOT, OPTION_SVG),
+                .lists = OPTION_LIST(OPTIONS_PLAN, OPTION_RANKS, OPTION_PARALLEL, OPTION_BUCKET),
                 .formats = "md json latex typst",
-                .defaults = defaults},
+                .defaults = defaults,
+                .words = words,
+                .n_words = sizeof words / sizeof *words},
     .run = run,
+    .rank_cell = memory_run_as_rank,
 };

@@ -1,7 +1,6 @@
 /* roofstep profile: where the time of a step goes. */
 #include "base/json_text.h"
 #include "base/log.h"
-#include "base/temp_file.h"
 #include "bench/cell/supported.h"
 #include "bench/study/profile_cell.h"
 #include "cli/command.h"
@@ -9,20 +8,22 @@
 #include "cli/commands/profile_output.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
+#include "cli/rank_cells.h"
 #include "report/profile/nsys_folder.h"
 #include "report/profile/profile_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PROFILE_LISTS OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS
+#define PROFILE_LISTS \
+    OPTIONS_STEP, OPTION_RANKS, OPTION_PARALLEL, OPTION_BUCKET, OPTION_WARMUP, OPTION_STEPS
 
 /* ---- cells ---- */
 
 /* Cells run in processes that are forked from this one and read this. */
 static ProfileOutput output;
 
-static Status run_cell(const Config *config, CellLink *link)
+static Status run_here(const Config *config, CellLink *link)
 {
     const ProfileTask task = {.trace_steps = output.settings->trace_steps,
                               .nvtx = output.settings->nvtx,
@@ -30,6 +31,21 @@ static Status run_cell(const Config *config, CellLink *link)
                               .self = &output,
                               .write = profile_output_trace};
     return profile_cell_run(config, link, &task);
+}
+
+static Status run_cell(const Config *config, CellLink *link)
+{
+    ProfileRankWords words;
+    if (config->ranks <= 1) return run_here(config, link);
+    TRY(profile_output_words(&output, config, &words));
+    return rank_cells_run(config, link, words.list);
+}
+
+static Status run_as_rank(const Settings *settings, const Config *config, CellLink *link)
+{
+    const Sweep one = {.configs = (Config *)config, .n = 1};
+    output = (ProfileOutput){.settings = settings, .sweep = &one};
+    return run_here(config, link);
 }
 
 static Status find_exec(const char *word, Exec *exec)
@@ -122,7 +138,7 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet 
     TRY(profile_output_open(&output, settings, sweep, rows));
     Status status = output_check_file(settings); /* it may be in the folder that was just made */
     if (status == ST_OK) status = runner_run(&task, rows, &outcome);
-    if (status == ST_OK && settings->out_dir) temp_file_remove_stale(settings->out_dir);
+    if (status == ST_OK) status = profile_output_clean(&output, rows);
     if (status == ST_OK) status = profile_output_finish(&output, rows);
     profile_output_close(&output);
     TRY(status);
@@ -141,13 +157,18 @@ static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exi
     if (settings->dry_run) return bench_dry_run(settings, sweep, &rows);
     TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
     TRY(output_rows_init(&rows, settings));
-    return run_cells(settings, sweep, &rows, exit_code);
+    if (!rank_cells_any(sweep)) return run_cells(settings, sweep, &rows, exit_code);
+    TRY(rank_cells_prepare(&cmd_profile, settings));
+    const Status status = run_cells(settings, sweep, &rows, exit_code);
+    rank_cells_finish();
+    return status;
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     if (settings->from) return show_earlier(settings);
     TRY(profile_output_check(settings));
+    if (rank_cells_any(sweep)) TRY(rank_cells_check(settings));
     TRY(output_check_nvtx(settings));
     if (!settings->against) return run_or_plan(settings, sweep, exit_code);
     CLEANUP(sweep_free) Sweep both = {0};
@@ -165,18 +186,20 @@ static const char help[] =
     "  roofstep profile --size tiny --against eager        (what fusing brings)\n"
     "  roofstep profile --size small --ctx 128-1024*2      (one row per context)\n"
     "  roofstep profile --size tiny --out-dir prof         (CSVs, a trace; --from prof shows it)\n"
+    "  roofstep profile --size tiny --ranks 2              (and what ranks send each other)\n"
     "  roofstep profile --from nsys                        (CSVs of nsys stats --format csv)\n";
 
 const Command cmd_profile = {
     .name = "profile",
     .summary = "where the time goes: phases, attention, kernels, gaps; traces and CSVs",
     .help = help,
-    .options = {.taken =
-                    OPTION_LIST(PROFILE_LISTS, OPTIONS_OUTPUT, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT,
-                                OPTION_DRY_RUN, OPTION_LIMITS, OPTION_AGAINST, OPTION_TRACE_STEPS,
-                                OPTION_OUT_DIR, OPTION_PREFIX, OPTION_FROM, OPTION_SOURCE,
-                                OPTION_TOP, OPTION_NVTX, OPTION_ANNOTATE_MHA, OPTION_STAT),
+    .options = {.taken = OPTION_LIST(PROFILE_LISTS, OPTIONS_OUTPUT, OPTION_MEMORY_LIMIT,
+                                     OPTION_TIMEOUT, OPTION_DRY_RUN, OPTION_LIMITS, OPTION_AGAINST,
+                                     OPTION_TRACE_STEPS, OPTION_OUT_DIR, OPTION_PREFIX, OPTION_FROM,
+                                     OPTION_SOURCE, OPTION_TOP, OPTION_NVTX, OPTION_ANNOTATE_MHA,
+                                     OPTION_STAT, OPTIONS_RANKS),
                 .lists = OPTION_LIST(PROFILE_LISTS),
                 .formats = "md json latex typst"},
     .run = run,
+    .rank_cell = run_as_rank,
 };

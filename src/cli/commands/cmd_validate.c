@@ -4,26 +4,53 @@
 #include "cli/output.h"
 #include "report/validate/validate.h"
 
+#include <dirent.h>
+#include <stdlib.h>
+
+static void check_file(Text *text, const char *path, int *exit_code)
+{
+    ValidateNote note;
+    const bool whole = validate_file(path, &note) == ST_OK;
+    if (!whole) *exit_code = EXIT_FAILED;
+    /* All of it, and on one line: scripts look for it. */
+    escape_put(text, ESCAPE_LINE, path);
+    text_puts(text, whole ? ": ok: " : ": bad: ");
+    escape_put(text, ESCAPE_LINE, whole ? note.s : status_message());
+    text_puts(text, "\n");
+}
+
+static int is_seen(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* The traces of ranks are a folder; what it holds is checked, folders in it are not. */
+static void check_path(Text *text, const char *path, int *exit_code)
+{
+    struct dirent **entries = NULL;
+    const int n = scandir(path, &entries, is_seen, alphasort);
+    if (n <= 0) check_file(text, path, exit_code); /* no folder, or nothing in it, which is bad */
+    for (int i = 0; i < n; i++) {
+        CLEANUP(text_free) Text file = {0};
+        text_printf(&file, "%s/%s", path, entries[i]->d_name);
+        check_file(text, text_str(&file), exit_code);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)sweep;
     CLEANUP(text_free) Text text = {0};
     if (settings->n_args == 0) return FAIL(ST_USAGE, "needs a file: roofstep validate FILE...");
-    for (int i = 0; i < settings->n_args; i++) {
-        ValidateNote note;
-        const bool whole = validate_file(settings->args[i], &note) == ST_OK;
-        if (!whole) *exit_code = EXIT_FAILED;
-        /* All of it, and on one line: scripts look for it. */
-        escape_put(&text, ESCAPE_LINE, settings->args[i]);
-        text_puts(&text, whole ? ": ok: " : ": bad: ");
-        escape_put(&text, ESCAPE_LINE, whole ? note.s : status_message());
-        text_puts(&text, "\n");
-    }
+    for (int i = 0; i < settings->n_args; i++) check_path(&text, settings->args[i], exit_code);
     return output_text(settings, &text);
 }
 
 static const char help[] =
-    "Checks each file, prints one line about it, and exits with 1 when one is bad:\n"
+    "Checks each file, and those of a folder, prints one line about it, and exits with 1 when one "
+    "is bad:\n"
     "  results (json, jsonl)      fields; in profiles, children add up to their parents\n"
     "  a trace (json, json.gz)    slices nest, calls and kernels pair, arrows land\n"
     "  CSVs of profile            header, sums, shares\n"

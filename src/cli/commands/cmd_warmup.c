@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "bench/cell/cell.h"
 #include "cli/commands/study.h"
+#include "cli/rank_cells.h"
 #include "report/study/warmup_report.h"
 
 #include <stdlib.h>
@@ -54,6 +55,20 @@ static Status report(Text *out, const Settings *settings, const RecordSet *rows)
     return warmup_report_write(out, settings->format, status == ST_OK ? &study : NULL, rows);
 }
 
+static Status run_cell(const Config *config, CellLink *link)
+{
+    return config->ranks > 1 ? rank_cells_run(config, link, NULL) : cell_run(config, link);
+}
+
+static Status run_study(const Settings *settings, const RunnerTask *task, int *exit_code)
+{
+    if (task->configs[0].ranks <= 1) return study_run(settings, task, report, exit_code);
+    TRY(rank_cells_prepare(&cmd_warmup, settings));
+    const Status status = study_run(settings, task, report, exit_code);
+    rank_cells_finish();
+    return status;
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     const bool asked = settings->given[OPTION_WARMUP];
@@ -65,8 +80,8 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     CLEANUP(array_free) Config *cells = malloc((size_t)all * sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", all);
     fill_rounds(cells, settings, sweep, n);
-    const RunnerTask task = {.configs = cells, .n = all, .varies = varies, .cell = cell_run};
-    return study_run(settings, &task, report, exit_code);
+    const RunnerTask task = {.configs = cells, .n = all, .varies = varies, .cell = run_cell};
+    return run_study(settings, &task, exit_code);
 }
 
 static const char help[] =
@@ -77,18 +92,21 @@ static const char help[] =
     "\n"
     "  roofstep warmup\n"
     "  roofstep warmup --size small --warmup 0,1,2,5,10 --steps 10 --rounds 5\n"
+    "  roofstep warmup --ranks 2                          (of several processes)\n"
     "  roofstep warmup --device cuda --exec graph --out warmup.json\n";
 
 const Command cmd_warmup = {
     .name = "warmup",
     .summary = "what leaving out warm-up steps does, and how many are enough",
     .help = help,
-    .options = {.taken = OPTION_LIST(OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS, OPTION_ROUNDS,
-                                     OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTIONS_OUTPUT),
+    .options = {.taken =
+                    OPTION_LIST(OPTIONS_STEP, OPTIONS_RANKS, OPTION_WARMUP, OPTION_STEPS,
+                                OPTION_ROUNDS, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTIONS_OUTPUT),
                 .lists = OPTION_LIST(OPTION_WARMUP),
                 .formats = REPORT_STUDY_FORMATS,
                 .defaults = config_warmup_defaults,
                 .words = words,
                 .n_words = 1},
     .run = run,
+    .rank_cell = cell_run_as_rank,
 };

@@ -6,6 +6,8 @@
 #include "config/sweep.h"
 #include "report/records/report_sink.h"
 
+#include <limits.h>
+
 typedef struct ProfileOutput {
     const Settings *settings;
     const Sweep *sweep;
@@ -19,10 +21,21 @@ Status profile_output_open(ProfileOutput *output, const Settings *settings, cons
                            const RecordSet *rows);
 /* For RunnerTask.finished: `self` is the ProfileOutput. */
 Status profile_output_add(void *self, Record *record);
+/* After the last cell: removes what processes left that ended too early. */
+Status profile_output_clean(const ProfileOutput *output, const RecordSet *rows);
 Status profile_output_finish(ProfileOutput *output, const RecordSet *rows);
 void profile_output_close(ProfileOutput *output);
 /* For ProfileTask.write: the events that were kept, as a trace. */
 Status profile_output_trace(void *self, const CellOpen *cell, const Profiler *profiler);
+
+/* The options that ranks of a cell need to write the files of theirs; the texts are its own. */
+typedef struct ProfileRankWords {
+    char steps[40], folder[PATH_MAX + 16], prefix[PATH_MAX + 16];
+    const char *list[5];
+} ProfileRankWords;
+
+Status profile_output_words(const ProfileOutput *output, const Config *config,
+                            ProfileRankWords *words);
 
 /* Adds what an --out-dir holds. *there: it holds a profile; a folder without may hold the CSVs of nsys. */
 Status profile_output_read(RecordSet *rows, const char *folder, bool *there);

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/json_text.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
@@ -117,6 +118,19 @@ static Status put_profile(json_t *json, const MemoryCell *cell)
 
 /* ---- any cell ---- */
 
+static Status put_ranks(json_t *json, const MemoryCell *cell)
+{
+    MemoryRanks ranks = {0};
+    const Status status = memory_ranks_tables_of(&ranks, cell);
+    CLEANUP(array_free) MemoryRank *list = ranks.list;
+    json_t *array = json_array();
+    TRY(status);
+    if (json_object_set_new(json, "memory_ranks", array))
+        return NO_MEMORY("for the result as JSON");
+    for (int r = 0; r < ranks.n; r++) json_array_append_new(array, memory_rank_json(&list[r]));
+    return ST_OK;
+}
+
 static Status put_cell(json_t *json, const MemoryCell *cell)
 {
     TRY(planned_config_json(json, cell->config, &cell->placement, cell->attention,
@@ -132,6 +146,7 @@ static Status put_cell(json_t *json, const MemoryCell *cell)
     TRY(put_moment(json, "between_steps", &cell->asked.between, NULL));
     TRY(put_moment(json, "forward_peak", &cell->forward.highest, NULL));
     if (plan) TRY(put_profile(json, cell));
+    if (cell->config->ranks > 1) TRY(put_ranks(json, cell));
     /* borrowed records: what was measured, as bench writes it */
     if (cell->measured && json_object_set(json, "measured", (json_t *)cell->measured))
         return NO_MEMORY("for the result as JSON");

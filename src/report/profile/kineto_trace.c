@@ -2,9 +2,10 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/escape.h"
 #include "base/gzip_file.h"
 #include "prof/memory_walk.h"
+#include "report/profile/trace_ranks.h"
+#include "report/profile/trace_text.h"
 #include "report/profile/trace_tracks.h"
 
 #include <stdio.h>
@@ -12,12 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CALL_TRACK = 1 }; /* the thread after the stepping one */
+enum { CALL_TRACK = 1, COMM_TRACK = 2 }; /* threads after the stepping one */
 
 typedef struct Writer {
     GzipFile out;
     const CellOpen *cell;
     const Profiler *p;
+    const Comm *comm; /* of the rank; NULL: there is one */
     bool source;
     int pid;
     int64_t base; /* of all times */
@@ -29,49 +31,28 @@ typedef struct Writer {
     uint32_t *calls; /* correlations of the calls in the trace, sorted */
     size_t n_calls;
     uint32_t last_flow; /* the correlation it belongs to */
+    int64_t sent[2];    /* from when to when the last collective ran, */
+    int sent_tid;       /* and where; 0: there was none */
+    uint32_t n_waits;
 } Writer;
 
 /* ---- fields ---- */
 
-static void put_string(Text *t, const char *s)
-{
-    text_puts(t, "\"");
-    escape_put(t, ESCAPE_JSON, s);
-    text_puts(t, "\"");
-}
-
-/* Microseconds with three decimals. */
-static void put_time(Text *t, const char *name, int64_t ns)
-{
-    text_printf(t, ", \"%s\": %lld.%03lld", name, (long long)(ns / 1000), (long long)(ns % 1000));
-}
-
 static void put_slice(Writer *w, const char *category, const char *name, int pid, int tid,
                       int64_t begin, int64_t end)
 {
-    Text *t = &w->out.text;
-    text_printf(t, ",\n{\"ph\": \"X\", \"cat\": \"%s\", \"name\": ", category);
-    put_string(t, name);
-    text_printf(t, ", \"pid\": %d, \"tid\": %d", pid, tid);
-    put_time(t, "ts", begin - w->base);
-    put_time(t, "dur", end - begin);
-    text_puts(t, ", \"args\": {");
+    trace_text_slice(&w->out.text, category, name, pid, tid, begin - w->base, end - begin);
 }
 
 static void put_flow(Writer *w, const char *ph, int pid, int tid, int64_t at, uint32_t id)
 {
-    text_printf(&w->out.text,
-                ",\n{\"ph\": \"%s\", \"id\": %u, \"pid\": %d, \"tid\": %d, \"cat\": \"ac2g\", "
-                "\"name\": \"ac2g\"%s",
-                ph, id, pid, tid, *ph == 'f' ? ", \"bp\": \"e\"" : "");
-    put_time(&w->out.text, "ts", at - w->base);
-    text_puts(&w->out.text, "}");
+    trace_text_flow(&w->out.text, ph, pid, tid, at - w->base, id);
 }
 
 static void put_source(Text *t, OpSource source)
 {
     text_puts(t, ", \"source\": ");
-    put_string(t, source.file);
+    trace_text_string(t, source.file);
     text_printf(t, ", \"line\": %d", source.line);
 }
 
@@ -84,22 +65,10 @@ static void put_node(Writer *w, int node)
     const OpRow *row = &w->p->rows.rows[w->p->rows.row[node]];
     text_printf(t, "\"External id\": %d, \"phase\": \"%s\", \"scope\": ", node + 1,
                 plan_phase_name(n->phase));
-    put_string(t, n->scope);
+    trace_text_string(t, n->scope);
     text_printf(t, ", \"op\": \"%s\", \"category\": \"%s\"", plan_op_name(n->op),
                 plan_category_name(row->category));
     if (w->source) put_source(t, op_source(n->op));
-}
-
-static void put_named(Writer *w, const char *what, int pid, int tid, const char *key,
-                      const char *value)
-{
-    Text *t = &w->out.text;
-    text_printf(t,
-                ",\n{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %d, \"tid\": %d, \"ts\": 0, "
-                "\"args\": {\"%s\": ",
-                what, pid, tid, key);
-    put_string(t, value);
-    text_puts(t, "}}");
 }
 
 /* ---- events ---- */
@@ -138,13 +107,13 @@ static void put_block(void *self, const MemoryBlock *block, bool born)
                 ",\n{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", "
                 "\"name\": \"[memory]\", \"pid\": %d, \"tid\": %d",
                 w->pid, w->pid);
-    put_time(t, "ts", w->now - w->base);
+    trace_text_time(t, "ts", w->now - w->base);
     text_printf(t,
                 ", \"args\": {\"Total Allocated\": %zu, \"Bytes\": %s%zu, \"Addr\": %llu, "
                 "\"use\": \"%s\", \"tensor\": ",
                 w->memory.live, born ? "" : "-", block->bytes, (unsigned long long)block->address,
                 memory_blocks_class_name(block->usage));
-    put_string(t, memory_blocks_name(w->memory.list, block).s);
+    trace_text_string(t, memory_blocks_name(w->memory.list, block).s);
     if (block->producer == PLAN_NONE) {
         put_source(t, memory_blocks_source(w->memory.list, block));
     } else {
@@ -175,7 +144,7 @@ static void put_memory(Writer *w, const TraceEvent *e)
     w->counted = w->memory.live;
     text_printf(&w->out.text,
                 ",\n{\"ph\": \"C\", \"name\": \"planned memory\", \"pid\": %d, \"tid\": 0", w->pid);
-    put_time(&w->out.text, "ts", e->begin - w->base);
+    trace_text_time(&w->out.text, "ts", e->begin - w->base);
     text_printf(&w->out.text, ", \"args\": {\"live bytes\": %zu}}", w->memory.live);
 }
 
@@ -199,6 +168,35 @@ static void put_call(Writer *w, const TraceEvent *e)
     text_printf(&w->out.text, "%s\"correlation\": %u}}", e->node < 0 ? "" : ", ", e->correlation);
     if (e->correlation) put_flow(w, "s", w->pid, tid, e->begin, e->correlation);
 }
+
+/* ---- what ranks send each other ---- */
+
+static void put_collective(Writer *w, const TraceEvent *e)
+{
+    const int tid = trace_tracks_place(&w->tracks, w->pid, w->pid + COMM_TRACK, e->begin, e->end);
+    put_slice(w, "cpu_op", e->name, w->pid, tid, e->begin, e->end);
+    put_node(w, e->node);
+    trace_ranks_collective(&w->out.text, w->p->binding->plan, e->node);
+    text_puts(&w->out.text, "}}");
+    w->sent[0] = e->begin;
+    w->sent[1] = e->end;
+    w->sent_tid = tid;
+}
+
+/* With an arrow from the collective that ran when it began. */
+static void put_wait(Writer *w, const TraceEvent *e)
+{
+    enum { FIRST_ID = 1 << 30 }; /* beyond what numbers calls of a GPU */
+    put_slice(w, "cpu_op", e->name, w->pid, w->pid, e->begin, e->end);
+    put_node(w, e->node);
+    text_puts(&w->out.text, "}}");
+    if (!w->sent_tid || w->sent[1] <= e->begin) return;
+    const uint32_t id = FIRST_ID + w->n_waits++;
+    put_flow(w, "s", w->pid, w->sent_tid, w->sent[0], id);
+    put_flow(w, "f", w->pid, w->pid, e->begin, id);
+}
+
+/* ---- what a GPU ran ---- */
 
 /* A flow must have both ends, and ends once: a graph's kernels follow each other. */
 static bool takes_flow(Writer *w, uint32_t correlation)
@@ -277,6 +275,12 @@ static Status put_events(Writer *w, const TraceEvent *events, size_t n)
         case TRACE_API:
             put_call(w, e);
             break;
+        case TRACE_WAIT:
+            put_wait(w, e);
+            break;
+        case TRACE_COLLECTIVE:
+            put_collective(w, e);
+            break;
         case TRACE_KERNEL:
         case TRACE_MEMCPY:
         case TRACE_MEMSET:
@@ -299,26 +303,28 @@ static Status put_events(Writer *w, const TraceEvent *events, size_t n)
 
 static void put_names(Writer *w)
 {
+    Text *t = &w->out.text;
+    const TraceProcess process = trace_ranks_process(w->comm);
     char name[64];
-    put_named(w, "process_name", w->pid, 0, "name", "roofstep");
-    put_named(w, "process_labels", w->pid, 0, "labels", "CPU");
-    put_named(w, "thread_name", w->pid, w->pid, "name", "steps");
+    trace_text_named(t, "process_name", w->pid, 0, "name", process.s);
+    trace_text_named(t, "process_labels", w->pid, 0, "labels", "CPU");
+    trace_text_named(t, "thread_name", w->pid, w->pid, "name", "steps");
     for (int i = 0; i < w->tracks.n; i++) {
         const TraceTrack *track = &w->tracks.list[i];
-        snprintf(name, sizeof name, "CUDA calls");
+        const bool calls = track->tid == w->pid + CALL_TRACK;
+        snprintf(name, sizeof name, calls ? "CUDA calls" : "communication");
         if (track->pid != w->pid) {
             snprintf(name, sizeof name, "GPU %d", track->pid);
-            put_named(w, "process_name", track->pid, 0, "name", "roofstep");
-            put_named(w, "process_labels", track->pid, 0, "labels", name);
+            trace_text_named(t, "process_name", track->pid, 0, "name", process.s);
+            trace_text_named(t, "process_labels", track->pid, 0, "labels", name);
             snprintf(name, sizeof name, "stream %d", track->tid);
         }
         if (track->lane)
             snprintf(name + strlen(name), sizeof name - strlen(name), " (overlap %d)", track->lane);
-        put_named(w, "thread_name", track->pid, trace_tracks_tid(track), "name", name);
+        trace_text_named(t, "thread_name", track->pid, trace_tracks_tid(track), "name", name);
     }
 }
 
-/* rank stands on a line of its own and after a blank: HTA looks for it line by line. */
 static void put_head(Writer *w)
 {
     Text *t = &w->out.text;
@@ -329,16 +335,15 @@ static void put_head(Writer *w)
                     place_of->device, place_of->name, place_of->capability / 10,
                     place_of->capability % 10);
     }
-    text_puts(
-        t, "],\n  \"distributedInfo\": {\"backend\": \"none\", \"rank\": 0, \"world_size\": 1},\n"
-           "  \"displayTimeUnit\": \"ms\",\n");
-    const int64_t ago = clock_nanoseconds() - w->base;
+    text_puts(t, "],\n");
+    trace_ranks_info(t, w->comm);
+    text_puts(t, "  \"displayTimeUnit\": \"ms\",\n");
     text_printf(t, "  \"baseTimeNanoseconds\": %lld,\n  \"traceEvents\": [\n",
-                (long long)(clock_epoch_nanoseconds() - ago));
+                (long long)clock_epoch_of(w->base));
     text_printf(t,
                 "{\"ph\": \"M\", \"name\": \"process_sort_index\", \"pid\": %d, \"tid\": 0, "
-                "\"ts\": 0, \"args\": {\"sort_index\": 0}}",
-                w->pid);
+                "\"ts\": 0, \"args\": {\"sort_index\": %d}}",
+                w->pid, w->comm ? comm_rank(w->comm) : 0);
 }
 
 /* HTA drops the last step, so an empty one follows the real ones. */
@@ -368,14 +373,15 @@ static Status write_all(Writer *w, const char *path, const TraceEvent *events, s
     put_names(w);
     text_puts(&w->out.text, "\n  ],\n  \"traceName\": ");
     const char *slash = strrchr(path, '/');
-    put_string(&w->out.text, slash ? slash + 1 : path);
+    trace_text_string(&w->out.text, slash ? slash + 1 : path);
     text_puts(&w->out.text, "\n}\n");
     return ST_OK;
 }
 
 Status kineto_trace_write(const char *path, const CellOpen *cell, const Profiler *p, bool source)
 {
-    Writer w = {.cell = cell, .p = p, .source = source, .pid = (int)getpid()};
+    Writer w = {
+        .cell = cell, .p = p, .comm = cell->session->comm, .source = source, .pid = (int)getpid()};
     if (p->log.n) qsort(p->log.events, p->log.n, sizeof *p->log.events, by_begin);
     w.step = p->log.n ? p->log.events[0].step : 0;
     w.base = p->log.n ? p->log.events[0].begin : clock_nanoseconds();

@@ -147,6 +147,7 @@ static void scopes(Table *table, const ProfileView *v)
     for (int i = 0; i < n; i++) {
         const Scope *s = &list[i];
         const double times = (double)s->n;
+        if (s->n == 0) continue; /* of the communication queue */
         TABLE_CELLS(table, profile_cells_phase(s->phase), s->name,
                     human_mean_count(times / (double)v->steps).s, human_us(s->wall / times).s,
                     human_us(s->host / (double)s->launched).s);

@@ -2,6 +2,7 @@
 #include "base/text_groups.h"
 #include "prof/part.h"
 #include "report/findings/findings.h"
+#include "report/profile/profile_comm_tables.h"
 #include "report/profile/profile_name_tables.h"
 #include "report/records/cell_text.h"
 #include "report/records/precision_gain.h"
@@ -329,5 +330,6 @@ Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const Rec
     TRY(summary(&table, set));
     TRY(sentences(&table, set));
     TRY(table_write_next(out, how->format, &table));
+    TRY(profile_comm_tables_many(out, how, set));
     return pairs(out, how, set);
 }

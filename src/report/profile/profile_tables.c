@@ -4,6 +4,7 @@
 #include "base/human.h"
 #include "bench/record/profile_overhead.h"
 #include "report/findings/findings.h"
+#include "report/profile/profile_comm_tables.h"
 #include "report/profile/profile_name_tables.h"
 
 #include <math.h>
@@ -92,6 +93,8 @@ static void phases(Table *table, const ProfileView *v, const RecordSet *set)
                  "kernels of one step"
                : "%s of the steps; exclusive: between the ops; nodes and ops of one step",
         profile_cells_stat(v->record));
+    if (v->n_collectives > 0)
+        table_note(table, "waiting for communication is in the exclusive time");
     if (v->gpu)
         table_note(
             table,
@@ -288,6 +291,7 @@ static Status write_one(Text *out, const ProfileTables *how, const RecordSet *se
     Table table = {0};
     phases(&table, v, set);
     TRY(table_write_next(out, how->format, &table));
+    TRY(profile_comm_tables_write(out, how, v));
     attention(&table, v);
     TRY(table_write_next(out, how->format, &table));
     categories(&table, v);

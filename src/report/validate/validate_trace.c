@@ -163,7 +163,8 @@ Status validate_trace(const Text *text, const json_t *json, ValidateNote *note)
     const json_t *events = json_object_get(json, "traceEvents");
     const size_t n = json_array_size(events);
     if (!json_is_array(events)) return FAIL(ST_FAILED, "traceEvents is no array");
-    if (!strstr(text_str(text), "\"rank\": ")) return FAIL(ST_FAILED, "it has no rank");
+    if (!strstr(text_str(text), "\"rank\": ") && !strstr(text_str(text), "\"ranks\": ["))
+        return FAIL(ST_FAILED, "it has no rank");
     CLEANUP(array_free) Slice *slices = malloc((n + 1) * sizeof *slices);
     CLEANUP(array_free)
     Mark *marks = malloc((n + 1) * sizeof *marks); /* an event has one at most */
