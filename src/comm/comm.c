@@ -2,6 +2,7 @@
 
 #include "comm/comm_library.h"
 #include "comm/messages.h"
+#include "comm/nccl_comm.h"
 #include "comm/rank_cores.h"
 #include "comm/shard.h"
 #include "comm/shared_array.h"
@@ -25,6 +26,9 @@ struct Comm {
     Messages messages;
     int *counts, *firsts; /* of every rank's shard, for the library's own calls */
     char version[MPI_ENGINE_TEXT];
+    NcclComm *nccl; /* NULL: ranks on CPUs */
+    int gpu_ranks;  /* that use this one's GPU */
+    bool gpus_shared;
 };
 
 /* Bytes of one chunk of all ranks. In shared memory it is to stay in caches on its way; messages
@@ -140,6 +144,7 @@ Status comm_open(Comm **out)
 void comm_close(Comm *comm)
 {
     if (!comm) return;
+    comm_leave_gpus(comm);
     enter(COMM_COLLECTIVE);
     (void)(comm->shares ? comm->engine->windows_close() : comm->engine->barrier());
     enter(COMM_OUTSIDE);
@@ -165,6 +170,16 @@ int comm_ranks(const Comm *comm)
     return comm->place.ranks;
 }
 
+int comm_local_rank(const Comm *comm)
+{
+    return comm->place.local_rank;
+}
+
+bool comm_is_local(const Comm *comm)
+{
+    return comm->place.local_ranks == comm->place.ranks;
+}
+
 Status comm_check_ranks(const Comm *comm, int64_t ranks)
 {
     if (comm->place.ranks == ranks) return ST_OK;
@@ -175,6 +190,7 @@ Status comm_check_ranks(const Comm *comm, int64_t ranks)
 
 const char *comm_path(const Comm *comm)
 {
+    if (comm->nccl) return nccl_comm_path(comm->nccl);
     return comm->shares ? "shared memory" : "messages";
 }
 
@@ -186,6 +202,39 @@ int comm_processors(const Comm *comm)
 const char *comm_library_version(const Comm *comm)
 {
     return comm->version;
+}
+
+/* ---- ranks on GPUs ---- */
+
+void comm_share_gpu(Comm *comm, int ranks, bool shared)
+{
+    comm->gpu_ranks = ranks;
+    comm->gpus_shared = shared;
+}
+
+int comm_gpu_ranks(const Comm *comm)
+{
+    return comm->gpu_ranks > 1 ? comm->gpu_ranks : 1;
+}
+
+Status comm_join_gpus(Comm *comm, int device)
+{
+    enter(COMM_STARTS);
+    return leave(nccl_comm_open(&comm->nccl, comm, device, comm->gpus_shared));
+}
+
+void comm_leave_gpus(Comm *comm)
+{
+    if (!comm) return;
+    enter(COMM_COLLECTIVE);
+    nccl_comm_close(comm->nccl);
+    enter(COMM_OUTSIDE);
+    comm->nccl = NULL;
+}
+
+NcclComm *comm_nccl(const Comm *comm)
+{
+    return comm->nccl;
 }
 
 /* ---- arrays that all see ---- */

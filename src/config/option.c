@@ -61,7 +61,7 @@ static bool is_in_set(OptionId set, int id)
         return decides(id, CELL_PART_STEP, SUBJECT_MODEL);
     case OPTIONS_RANKS:
         return (id < CELL_FIELD_COUNT && cell_field_table[id].part == CELL_PART_RANKS) ||
-               id == OPTION_LAUNCHER || id == OPTION_HOSTS;
+               id == OPTION_LAUNCHER || id == OPTION_HOSTS || id == OPTION_SHARE_GPU;
     case OPTIONS_ATTENTION:
         return decides(id, CELL_PART_STEP, SUBJECT_ATTENTION);
     case OPTIONS_CUSTOM:

@@ -82,14 +82,19 @@ Status session_open(Session *s, const Binding *binding, int device)
     return st;
 }
 
-void session_drop_graphs(Session *s)
+static void drop_set(const Session *s, GraphSet *set)
 {
     for (int p = 0; p < PHASE_COUNT; p++) {
-        if (s->graph[p]) s->api->drop(s->backend, s->graph[p]);
-        s->graph[p] = NULL;
+        if (set->phase[p]) s->api->drop(s->backend, set->phase[p]);
     }
-    if (s->step_graph) s->api->drop(s->backend, s->step_graph);
-    s->step_graph = NULL;
+    if (set->step) s->api->drop(s->backend, set->step);
+    *set = (GraphSet){0};
+}
+
+void session_drop_graphs(Session *s)
+{
+    drop_set(s, &s->graphs);
+    drop_set(s, &s->quiet);
 }
 
 void session_release(Session *s)
@@ -108,6 +113,7 @@ void session_close(Session *s)
     if (!s->api) return;
     comm_queue_close(s->queue);
     session_drop_graphs(s);
+    comm_stream_close(&s->stream);
     forget_nodes(s);
     session_release(s);
     if (s->backend) s->api->close(s->backend);
@@ -134,8 +140,10 @@ static bool communicates(const Session *s)
     return !s->alone && s->micro_batch + 1 == plan_phase_runs(s->plan, PHASE_FORWARD);
 }
 
+/* Where work is queued the clock says nothing: session_count_communication(). */
 static Status communicate(Session *s, const OpImpl *impl, const OpCall *call)
 {
+    if (s->api->mark) return op_run(impl, call);
     s->comm_seconds -= clock_seconds();
     const Status status = op_run(impl, call);
     s->comm_seconds += clock_seconds();
@@ -149,10 +157,33 @@ static Status run_beside(void *self, int node)
     return communicate(s, &s->binding->impls[node], &call);
 }
 
-/* Observers see one node at a time: for them nothing runs beside another. */
+/* Observers see one node at a time: for them nothing runs beside another. On a GPU all collectives go through
+ * one stream, and those of the first queue are waited for at once. */
 static bool runs_beside(const Session *s, int node)
 {
-    return s->queue && s->plan->nodes[node].queue == QUEUE_COMMUNICATION && s->n_observers == 0;
+    if (s->n_observers > 0) return false;
+    if (s->stream.n > 0) return is_communication(s, node);
+    return s->queue && s->plan->nodes[node].queue == QUEUE_COMMUNICATION;
+}
+
+static Status put_beside(Session *s, int node)
+{
+    const OpCall call = node_call(s, node);
+    if (s->queue) {
+        comm_queue_put(s->queue, node);
+        return ST_OK;
+    }
+    TRY(comm_stream_begin(&s->stream, node));
+    TRY(op_run(&s->binding->impls[node], &call));
+    TRY(comm_stream_end(&s->stream, node));
+    return s->plan->nodes[node].queue == QUEUE_COMPUTE ? comm_stream_wait(&s->stream, node) : ST_OK;
+}
+
+/* Until every node of the other queue up to this one is through; INT_MAX: all. */
+static Status wait_for(Session *s, int node)
+{
+    if (s->stream.n > 0) return comm_stream_wait(&s->stream, node);
+    return s->queue ? comm_queue_wait(s->queue, node) : ST_OK;
 }
 
 /* Nodes that nobody reads in this step end with it. */
@@ -160,20 +191,16 @@ static Status drain(Session *s, Phase phase)
 {
     int begin = 0, end = 0;
     plan_phase_nodes(s->plan, PHASE_OPTIMIZER, &begin, &end);
-    return s->queue && phase == PHASE_BACKWARD && begin == end ? comm_queue_wait(s->queue, INT_MAX)
-                                                               : ST_OK;
+    const bool last = phase == PHASE_OPTIMIZER || (phase == PHASE_BACKWARD && begin == end);
+    return last ? wait_for(s, INT_MAX) : ST_OK;
 }
 
 static Status run_node(Session *s, int node)
 {
     const Binding *binding = s->binding;
     if (is_communication(s, node) && !communicates(s)) return ST_OK;
-    if (runs_beside(s, node)) {
-        comm_queue_put(s->queue, node);
-        return ST_OK;
-    }
-    if (s->queue && binding->waits[node] != PLAN_NONE)
-        TRY(comm_queue_wait(s->queue, binding->waits[node]));
+    if (runs_beside(s, node)) return put_beside(s, node);
+    if (binding->waits[node] != PLAN_NONE) TRY(wait_for(s, binding->waits[node]));
     const OpImpl *impl = &binding->impls[node];
     const ObserverEvent event = {s->plan, node, s->api, s->backend, s->memory, impl->name};
     const OpCall call = node_call(s, node);
@@ -193,7 +220,14 @@ Status session_join(Session *s, struct Comm *comm)
     for (int i = 0; i < s->plan->n_nodes; i++)
         beside += s->plan->nodes[i].queue == QUEUE_COMMUNICATION;
     s->comm = comm;
-    return comm && beside > 0 ? comm_queue_open(&s->queue, run_beside, s, beside) : ST_OK;
+    if (!comm) return ST_OK;
+    if (s->api->beside_open) return comm_stream_open(&s->stream, s->api, s->backend, s->plan);
+    return beside > 0 ? comm_queue_open(&s->queue, run_beside, s, beside) : ST_OK;
+}
+
+Status session_count_communication(Session *s)
+{
+    return comm_stream_add_seconds(&s->stream, &s->comm_seconds);
 }
 
 static Status run_nodes(Session *s, Phase phase)
@@ -209,55 +243,100 @@ static Status run_nodes(Session *s, Phase phase)
     return ST_OK;
 }
 
-Status session_run(Session *s, Phase phase)
+static void next_micro_batch(Session *s)
 {
-    if (phase == PHASE_FORWARD)
-        s->micro_batch = (s->micro_batch + 1) % plan_phase_runs(s->plan, PHASE_FORWARD);
-    if (s->graph[phase]) return s->api->launch(s->backend, s->graph[phase]);
+    s->micro_batch = (s->micro_batch + 1) % plan_phase_runs(s->plan, PHASE_FORWARD);
+}
+
+/* The graphs of the micro-batch that runs. */
+static const GraphSet *graphs_now(const Session *s)
+{
+    return s->quiet.step && !communicates(s) ? &s->quiet : &s->graphs;
+}
+
+static Status run_phase(Session *s, Phase phase)
+{
+    if (phase == PHASE_FORWARD) next_micro_batch(s);
+    void *graph = graphs_now(s)->phase[phase];
+    if (!graph) graph = s->graphs.phase[phase];
+    if (graph) return s->api->launch(s->backend, graph);
     TRY(run_nodes(s, phase));
     return drain(s, phase);
+}
+
+Status session_run(Session *s, Phase phase)
+{
+    TRY(run_phase(s, phase));
+    return s->stream.n > 0 ? wait_for(s, INT_MAX) : ST_OK;
 }
 
 /* Forward and backward of one micro-batch; in a graph of the whole step the optimizer, too. */
 static Status run_passes(Session *s)
 {
-    if (s->step_graph) return s->api->launch(s->backend, s->step_graph);
-    TRY(session_run(s, PHASE_FORWARD));
-    return session_run(s, PHASE_BACKWARD);
+    if (s->graphs.step) {
+        next_micro_batch(s);
+        return s->api->launch(s->backend, graphs_now(s)->step);
+    }
+    TRY(run_phase(s, PHASE_FORWARD));
+    return run_phase(s, PHASE_BACKWARD);
 }
 
 Status session_run_step(Session *s)
 {
     const int64_t micro_batches = plan_phase_runs(s->plan, PHASE_FORWARD);
     for (int64_t i = 0; i < micro_batches; i++) TRY(run_passes(s));
-    if (s->step_graph && micro_batches == 1) return ST_OK; /* the optimizer was part of it */
-    return session_run(s, PHASE_OPTIMIZER);
+    if (s->graphs.step && micro_batches == 1) return ST_OK; /* the optimizer was part of it */
+    return run_phase(s, PHASE_OPTIMIZER);
 }
 
-/* Phases [first, last] as one graph. */
+/* Phases [first, last] as one graph. Both queues end where it ends. */
 static Status capture(Session *s, Phase first, Phase last, void **graph)
 {
+    TRY(wait_for(s, INT_MAX));
     TRY(s->api->capture_begin(s->backend));
     Status run = ST_OK;
     for (int phase = (int)first; run == ST_OK && phase <= (int)last; phase++) {
         run = run_nodes(s, (Phase)phase);
     }
+    if (run == ST_OK) run = wait_for(s, INT_MAX);
     const Status end = s->api->capture_end(s->backend, graph);
     return run == ST_OK ? end : run;
 }
 
+static bool has_collectives(const Session *s, Phase phase)
+{
+    int begin = 0, end = 0;
+    plan_phase_nodes(s->plan, phase, &begin, &end);
+    while (begin < end && !is_communication(s, begin)) begin++;
+    return begin < end;
+}
+
+/* `alone`: a phase without collectives is the same in both sets. */
+static Status capture_set(Session *s, GraphSet *set)
+{
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+        int begin = 0, end = 0;
+        plan_phase_nodes(s->plan, (Phase)phase, &begin, &end);
+        if (begin == end || (s->alone && !has_collectives(s, (Phase)phase))) continue;
+        TRY(capture(s, (Phase)phase, (Phase)phase, &set->phase[phase]));
+    }
+    const bool one = plan_phase_runs(s->plan, PHASE_FORWARD) == 1;
+    return capture(s, PHASE_FORWARD, one ? PHASE_OPTIMIZER : PHASE_BACKWARD, &set->step);
+}
+
+/* With the collectives of the last micro-batch, and for the others without. */
 Status session_capture(Session *s)
 {
     if (!s->api->capture_begin) {
         return FAIL(ST_UNSUPPORTED, "%s has no graphs: use --exec fused", s->api->name);
     }
-    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
-        int begin = 0, end = 0;
-        plan_phase_nodes(s->plan, (Phase)phase, &begin, &end);
-        if (begin < end) TRY(capture(s, (Phase)phase, (Phase)phase, &s->graph[phase]));
-    }
-    const bool one = plan_phase_runs(s->plan, PHASE_FORWARD) == 1;
-    return capture(s, PHASE_FORWARD, one ? PHASE_OPTIMIZER : PHASE_BACKWARD, &s->step_graph);
+    s->micro_batch = plan_phase_runs(s->plan, PHASE_FORWARD) - 1;
+    TRY(capture_set(s, &s->graphs));
+    if (s->stream.n == 0) return ST_OK;
+    s->alone = true;
+    const Status status = capture_set(s, &s->quiet);
+    s->alone = false;
+    return status;
 }
 
 /* Bytes of a row, from one to the next, and how many: one where rows follow each other. */

@@ -227,7 +227,6 @@ const OpImpl gpu_support_matmul[] = {{.name = "cublaslt",
                                       .declines = gpu_support_declines_matmul,
                                       .workspace = gpu_support_workspace_cublaslt},
                                      {0}};
-const OpImpl gpu_support_all_reduce[] = {{0}};
 const OpImpl gpu_support_bmm[] = {
     {.name = "product_fp32", .declines = gpu_support_declines_bmm_fp32},
     {.name = "cublaslt",

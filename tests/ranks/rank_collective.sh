@@ -42,7 +42,7 @@ refused() { # CODE PATTERN OPTIONS
 refused 2 'fp32 or bf16' --precision fp16
 refused 2 'no whole number of elements' --bytes 6
 refused 2 'too large; at most 4000000000' --bytes 5GB
-refused 2 'CPU only' --device cuda
+refused 2 'this build has none|no such GPU can be used' --device cuda
 refused 2 'no program .nothere' --launcher nothere
 refused 2 'hosts /no/such' --hosts /no/such
 exit 0

@@ -10,6 +10,8 @@
 Status cell_ranks_fit(Comm *comm, Fit *fit, const Config *config, const Placement *placement);
 /* Each time becomes that of the slowest rank. */
 Status cell_ranks_slowest(Comm *comm, Sample *sample);
+/* A number of every rank, to all of them. */
+Status cell_ranks_gather(Comm *comm, double own, double *of_ranks);
 /* As rank 0 says. */
 Status cell_ranks_agree(Comm *comm, bool *goes_on);
 /* After the samples, whose steps took `steps`, and all collectives of them `seconds`. Runs as many steps

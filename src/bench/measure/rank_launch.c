@@ -149,6 +149,7 @@ static Status make_words(Text *words, const Config *config)
     add(words, RANK_LAUNCH_WORD);
     add(words, current->command);
     rank_launch_options(words, current->options, &settled, current->model);
+    if (current->share_gpu) add(words, "--share-gpu");
     if (current->out) {
         text_printf(words, "--out=%s", current->out);
         text_append(words, "", 1);

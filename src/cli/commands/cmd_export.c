@@ -1,6 +1,7 @@
 /* roofstep export: one deterministic run, for another framework to check. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "bench/cell/rank_device.h"
 #include "bench/cell/runner.h"
 #include "bench/measure/rank_launch.h"
 #include "cli/command.h"
@@ -52,13 +53,15 @@ static void tell(const char *path, const ExportSummary *summary)
 static Status run_as_rank(const Settings *settings, const Config *config, CellLink *link)
 {
     Comm *comm = NULL;
+    Config own;
     ExportSummary summary;
     Sample sample = sample_empty();
     const double begun = clock_seconds();
     TRY(comm_open(&comm));
     TRY(comm_check_ranks(comm, config->ranks));
     const char *path = comm_rank(comm) == 0 ? path_of(settings) : "/dev/null";
-    TRY(export_step(config, settings->model, path, comm, &summary));
+    TRY(rank_device_find(comm, config, settings->share_gpu, &own));
+    TRY(export_step(&own, settings->model, path, comm, &summary));
     if (comm_rank(comm) == 0) tell(path, &summary);
     comm_close(comm);
     sample.seconds[SAMPLE_STEP] = (clock_seconds() - begun) / (double)config->steps;
@@ -74,6 +77,7 @@ static Status run_ranks(const Settings *settings, const Sweep *sweep)
                                .options = &cmd_export.options,
                                .launcher = settings->launcher,
                                .hosts = settings->hosts,
+                               .share_gpu = settings->share_gpu,
                                .model = settings->model,
                                .out = path_of(settings)};
     const RunnerTask task = {.configs = sweep->configs, .n = 1, .cell = rank_launch_run};

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/human.h"
 #include "bench/cell/cell_ranks.h"
+#include "bench/cell/rank_device.h"
 #include "bench/estimate/fit.h"
 #include "exec/init.h"
 #include "exec/weights.h"
@@ -368,6 +369,7 @@ Status export_step(const Config *config, const char *model, const char *path, Co
     Export e = {.config = config, .model = &fit.model, .session = &session, .file = &file};
     *summary = (ExportSummary){0};
     TRY(placement_find(config, &placement));
+    if (comm) TRY(rank_device_join(comm, &placement));
     TRY(weights_open(&weights, model));
     if (safetensors_reader_reads(weights, path))
         return FAIL(ST_USAGE, "--out %s has the weights of the model: choose another file",
@@ -384,5 +386,8 @@ Status export_step(const Config *config, const char *model, const char *path, Co
     TRY(init_session(&session, &fit.model));
     if (weights) TRY(weights_load(&session, &fit.model, &e.tensors, weights));
     summary->weights = weights != NULL;
-    return run_and_write(&e, summary);
+    TRY(run_and_write(&e, summary));
+    session_drop_graphs(&session);
+    comm_leave_gpus(comm);
+    return ST_OK;
 }
