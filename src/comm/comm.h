@@ -38,23 +38,18 @@ int comm_processors(const Comm *comm);
 /* "Open MPI v4.1.4" */
 const char *comm_library_version(const Comm *comm);
 
-/* Here the communicator says when it waits for other ranks, for whoever watches this process.
- * NULL: nobody does. */
-typedef enum CommActivity { COMM_OUTSIDE, COMM_STARTS, COMM_COLLECTIVE } CommActivity;
-void comm_tell_activity(_Atomic int *activity);
-
 /* ---- ranks on GPUs: comm/nccl_comm.h ---- */
 
 /* So many ranks use the GPU of this one; `shared`: so do ranks somewhere. */
-void comm_share_gpu(Comm *comm, int ranks, bool shared);
+void comm_gpu_share(Comm *comm, int ranks, bool shared);
 /* At least 1. */
 int comm_gpu_ranks(const Comm *comm);
 /* Opens NCCL on this device, in all ranks. */
-Status comm_join_gpus(Comm *comm, int device);
+Status comm_gpu_join(Comm *comm, int device);
 /* In all ranks, when all graphs are dropped; before the device is closed. NULL: nothing. */
-void comm_leave_gpus(Comm *comm);
+void comm_gpu_leave(Comm *comm);
 /* NULL: the ranks have not joined GPUs. */
-struct NcclComm *comm_nccl(const Comm *comm);
+struct NcclComm *comm_gpu_nccl(const Comm *comm);
 
 /* ---- collectives on memory of the CPU ---- */
 

@@ -154,11 +154,6 @@ void nccl_comm_close(NcclComm *n)
     free(n);
 }
 
-const char *nccl_comm_path(const NcclComm *n)
-{
-    return n->shared ? "NCCL over sockets, one GPU shared" : "NCCL";
-}
-
 const char *nccl_comm_version(const NcclComm *n)
 {
     return n->version;

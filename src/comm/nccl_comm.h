@@ -1,9 +1,9 @@
 /* Collectives on memory of GPUs: NCCL, which is loaded when ranks on GPUs are asked for. MPI has started the
  * ranks and carries what NCCL needs to find them.
  *
- * Calls are queued on the stream that the backend's work goes to, and may be captured. All ranks make the same
- * calls with the same sizes in the same order; the bits are the same run after run. They need not be those of
- * a CPU: NCCL chooses the order of a sum by the place in the array. */
+ * Calls are queued on the stream that the backend's work goes to, and may be captured. All ranks make
+ * the same calls with the same sizes in the same order; the bits are the same run after run. Those of an
+ * element depend on its place in the array: of three and more ranks NCCL adds in another order there. */
 #pragma once
 
 #include "backend/backend.h"
@@ -25,8 +25,6 @@ void nccl_comm_close(NcclComm *nccl);
 
 /* "2.28.9", or what is missing. Opens no device. */
 bool nccl_comm_describe(char text[NCCL_COMM_TEXT]);
-/* "NCCL", or "NCCL over sockets, one GPU shared" */
-const char *nccl_comm_path(const NcclComm *nccl);
 const char *nccl_comm_version(const NcclComm *nccl);
 
 /* As those of comm/comm.h, on memory of the GPU. Sums of fp32, bf16, fp16 and fp64: each rank's elements are

@@ -26,12 +26,6 @@ bool nccl_comm_describe(char text[NCCL_COMM_TEXT])
     return false;
 }
 
-const char *nccl_comm_path(const NcclComm *nccl)
-{
-    (void)nccl;
-    return "";
-}
-
 const char *nccl_comm_version(const NcclComm *nccl)
 {
     (void)nccl;

@@ -1,6 +1,6 @@
 /* The communication queue of a session on a device that has a second queue (BackendApi.beside_*): every
- * collective of the plan is a piece of work in it. This knows which of them the first queue has not waited for
- * yet, so that nothing waits twice, and nothing inside a graph for what was queued outside. */
+ * collective of the plan is a piece of work in it. This knows which of them the first queue has not
+ * waited for yet, so that nothing waits twice, and nothing inside a graph for what was queued outside. */
 #pragma once
 
 #include "backend/backend.h"

@@ -268,7 +268,7 @@ static Status run_and_close(const Config *configs, int n, CellLink *link, const 
     if (status != ST_OK && comm) return status;
     gpu_watch_close(&cell.watch);
     session_drop_graphs(&cell.session);
-    comm_leave_gpus(comm);
+    comm_gpu_leave(comm);
     session_close(&cell.session);
     fit_free(&cell.fit);
     sample_list_free(&cell.steps);

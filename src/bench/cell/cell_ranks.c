@@ -100,6 +100,7 @@ Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps
     TRY(record_put_number(r, "wire_mib", step_cost_of(&cell->fit->model.plan).step.wire / mib));
     TRY(record_put_text(r, "path", comm_path(comm)));
     TRY(record_put_text(r, "mpi", comm_library_version(comm)));
-    if (comm_nccl(comm)) TRY(record_put_text(r, "nccl", nccl_comm_version(comm_nccl(comm))));
+    if (comm_gpu_nccl(comm))
+        TRY(record_put_text(r, "nccl", nccl_comm_version(comm_gpu_nccl(comm))));
     return cell_link_facts(cell->link, r);
 }

@@ -51,7 +51,7 @@ static Status check_sharing(Comm *comm, double number, int devices, bool share)
         const int n = rank_device_sharers(of_ranks, ranks, r);
         if (n > most) most = n;
     }
-    comm_share_gpu(comm, here, most > 1);
+    comm_gpu_share(comm, here, most > 1);
     if (most == 1 || share) return ST_OK;
     return FAIL(ST_UNSUPPORTED,
                 "%d ranks would use one GPU (%d can be seen here): --share-gpu lets them, or use "
@@ -83,5 +83,5 @@ Status rank_device_join(Comm *comm, Placement *placement)
 {
     if (placement->backend == BACKEND_cpu) return ST_OK;
     placement->sharing = comm_gpu_ranks(comm);
-    return comm_join_gpus(comm, placement->device);
+    return comm_gpu_join(comm, placement->device);
 }

@@ -4,10 +4,10 @@
 #include "bench/limits/placement.h"
 #include "comm/comm.h"
 
-/* In a rank, after comm_open(): `own` is the cell with the device that this rank takes. Of --device cuda and auto rank
- * r of a machine takes GPU r, from the beginning again where there are fewer. ST_UNSUPPORTED: that would make
- * ranks share one, and --share-gpu (`share`) was not said. A CPU, or a GPU that cannot be had, is left to
- * placement_find(). */
+/* In a rank, after comm_open(): `own` is the cell with the device that this rank takes. Of --device cuda
+ * and auto rank r of a machine takes GPU r, from the beginning again where there are fewer.
+ * ST_UNSUPPORTED: that would make ranks share one, and --share-gpu (`share`) was not said. A CPU, or a
+ * GPU that cannot be had, is left to placement_find(). */
 Status rank_device_find(Comm *comm, const Config *config, bool share, Config *own);
 /* After placement_find(): where the ranks are on GPUs, opens NCCL. */
 Status rank_device_join(Comm *comm, Placement *placement);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "bench/measure/rank_report.h"
 #include "comm/comm.h"
+#include "comm/comm_activity.h"
 #include "comm/launcher.h"
 
 #include <signal.h>
@@ -37,7 +38,7 @@ static int run_body(void *arg, int out)
     CellLink link;
     signal(SIGTERM, SIG_DFL);
     atomic_store(&watch->shown->pid, getpid());
-    comm_tell_activity(&watch->shown->activity);
+    comm_activity_tell(&watch->shown->activity);
     cell_link_open(&link, out);
     const Status status = watch->cell(watch->settings, watch->config, &link);
     if (status != ST_OK) (void)cell_link_fail(&link, status);

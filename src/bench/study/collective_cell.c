@@ -163,7 +163,7 @@ static Status check_result(const Cell *cell, bool plain)
 static Status call(Cell *cell, bool plain)
 {
     if (cell->api)
-        return nccl_comm_collective(comm_nccl(cell->comm), cell->backend, cell->config->op,
+        return nccl_comm_collective(comm_gpu_nccl(cell->comm), cell->backend, cell->config->op,
                                     cell->device_data, cell->count, cell->dtype);
     return comm_collective(cell->comm, cell->config->op, plain, cell->data, cell->count,
                            cell->dtype);
@@ -299,7 +299,7 @@ static Status tell(const Cell *cell)
     TRY(record_put_text(r, "device", cell->api ? cell->config->device : "cpu"));
     TRY(record_put_text(r, "path", cell->owned ? comm_path(cell->comm) : "shared arrays"));
     TRY(record_put_text(r, "mpi", comm_library_version(cell->comm)));
-    if (cell->api) TRY(record_put_text(r, "nccl", nccl_comm_version(comm_nccl(cell->comm))));
+    if (cell->api) TRY(record_put_text(r, "nccl", nccl_comm_version(comm_gpu_nccl(cell->comm))));
     return cell_link_facts(cell->link, r);
 }
 
@@ -344,7 +344,7 @@ Status collective_cell_run(const Settings *settings, const Config *config, CellL
     const Status status = run(&cell, settings->share_gpu);
     /* MPI would wait for the other ranks, and so would the GPU. */
     if (status != ST_OK && cell.api) return status;
-    comm_leave_gpus(cell.comm);
+    comm_gpu_leave(cell.comm);
     free_memory(&cell);
     TRY(status);
     comm_close(cell.comm);

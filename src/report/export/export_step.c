@@ -388,6 +388,6 @@ Status export_step(const Config *config, const char *model, const char *path, Co
     summary->weights = weights != NULL;
     TRY(run_and_write(&e, summary));
     session_drop_graphs(&session);
-    comm_leave_gpus(comm);
+    comm_gpu_leave(comm);
     return ST_OK;
 }
