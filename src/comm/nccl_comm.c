@@ -12,7 +12,9 @@
 #include <string.h>
 
 #define LIBRARY "libnccl.so.2"
-#define INSTALL "install NVIDIA's libnccl2, or put its folder on LD_LIBRARY_PATH"
+#define INSTALL                                                                  \
+    "install NVIDIA's libnccl2, or put its folder on LD_LIBRARY_PATH; --device " \
+    "cpu does without"
 
 /* ---- the library ---- */
 
@@ -223,8 +225,14 @@ static Status make_op(Sum *sum, float scale)
                  "making a scaled sum");
 }
 
+static Status check_joined(const NcclComm *n)
+{
+    return n ? ST_OK : FAIL(ST_FAILED, "the ranks of a GPU plan have not joined their GPUs");
+}
+
 static Status sum_begin(Sum *sum, const NcclComm *n, DType dtype, float scale)
 {
+    TRY(check_joined(n));
     *sum = (Sum){.n = n, .op = ncclSum};
     TRY(find_type(sum, dtype));
     if (scale == 1) return ST_OK;
@@ -322,6 +330,7 @@ Status nccl_comm_all_gather(NcclComm *n, Backend *be, const void *in, void *out,
                             DType dtype)
 {
     Sharded s = {n, be->stream, NULL, in, out, count, plan_dtype_size(dtype)};
+    TRY(check_joined(n));
     if (count == 0) return ST_OK;
     if (!is_even(&s)) return group(n, broadcast_each, &s, "all_gather");
     return queued(
@@ -332,6 +341,7 @@ Status nccl_comm_all_gather(NcclComm *n, Backend *be, const void *in, void *out,
 
 Status nccl_comm_broadcast(NcclComm *n, Backend *be, void *data, size_t bytes, int root)
 {
+    TRY(check_joined(n));
     if (bytes == 0) return ST_OK;
     return queued(n, lib.Broadcast(data, data, bytes, ncclUint8, root, n->comm, be->stream),
                   "broadcast");

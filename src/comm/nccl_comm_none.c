@@ -3,8 +3,9 @@
 
 #include <stdio.h>
 
-static const char why[] = "ranks on GPUs need NCCL, and this program was built without it; install "
-                          "CUDA and NVIDIA's libnccl2 and libnccl-dev, then build again";
+static const char why[] =
+    "ranks on GPUs need NCCL, and this program was built without it; install "
+    "CUDA and NVIDIA's libnccl2 and libnccl-dev and build again, or use --device cpu";
 
 Status nccl_comm_open(NcclComm **out, Comm *comm, int device, bool shared)
 {

@@ -27,6 +27,8 @@ head -n 1 messages.out | grep -q '^op,bytes,ranks,device,precision,' || fail "th
 "$program" validate all.json >/dev/null 2>validate.err || fail "validate refuses all.json"
 collective --bytes 1KiB --launcher 'mpirun --quiet' --format csv >own.out 2>log.err || fail "--launcher ended with $?"
 expect own.out '^all_reduce,1024,2,cpu,fp32,'
+collective --bytes 1KiB --device cpu --share-gpu --format csv >own.out 2>log.err || fail "--share-gpu ended with $?"
+expect own.out '^all_reduce,1024,2,cpu,fp32,'
 expect_nothing_left collective
 
 # What cannot be is said in one line, and nothing is run.

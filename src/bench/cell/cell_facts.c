@@ -157,10 +157,14 @@ static Status release_memory(Session *s, size_t *bytes)
     return ST_OK;
 }
 
-/* Ranks that may share a GPU release theirs one after the other: each looks at what becomes free. */
+/* Ranks that may share a GPU release theirs one after the other: each looks at what becomes free. NCCL may
+ * have made the memory of one known to others, so it ends before. */
 static Status release_in_turn(Session *s, size_t *bytes)
 {
     if (!s->comm || s->api->touched) return release_memory(s, bytes);
+    session_drop_graphs(s);
+    comm_gpu_leave(s->comm);
+    TRY(comm_barrier(s->comm));
     for (int r = 0; r < comm_ranks(s->comm); r++) {
         if (r == comm_rank(s->comm)) TRY(release_memory(s, bytes));
         TRY(comm_barrier(s->comm));
