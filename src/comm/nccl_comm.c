@@ -12,9 +12,9 @@
 #include <string.h>
 
 #define LIBRARY "libnccl.so.2"
-#define INSTALL                                                                  \
-    "install NVIDIA's libnccl2, or put its folder on LD_LIBRARY_PATH; --device " \
-    "cpu does without"
+#define INSTALL                                                                   \
+    "install NVIDIA's libnccl2, or name the file in ROOFSTEP_NCCL; --device cpu " \
+    "does without"
 
 /* ---- the library ---- */
 
@@ -55,7 +55,8 @@ static Status load(void)
 {
     static bool loaded;
     if (loaded) return ST_OK;
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    const char *own = getenv("ROOFSTEP_NCCL");
+    void *library = dlopen(own && *own ? own : LIBRARY, RTLD_NOW | RTLD_LOCAL);
     const char *why = library ? NULL : dlerror();
     if (!library)
         return FAIL(ST_UNSUPPORTED,

@@ -11,6 +11,7 @@ fi
 share=(--device cuda:0 --share-gpu)
 tiny=(--d-model 24 --d-ff 40 --num-layers 2 --num-heads 3 --vocab 53 --ctx 11)
 most=2 # jobs at a time
+late=(--timeout 60s)
 
 section() { echo "$((SECONDS))s: $*"; }
 
@@ -21,7 +22,7 @@ start_mps() {
     command -v nvidia-cuda-mps-control >/dev/null || return
     export CUDA_MPS_PIPE_DIRECTORY=$dir/mps CUDA_MPS_LOG_DIRECTORY=$dir/mps
     mkdir mps && nvidia-cuda-mps-control -d >mps.log 2>&1 && mps=1
-    [ -n "$mps" ] && "$program" bench "${tiny[@]}" --device cuda:0 --warmup 0 --steps 1 >/dev/null 2>&1 && most=4 && return
+    [ -n "$mps" ] && "$program" bench "${tiny[@]}" --device cuda:0 --warmup 0 --steps 1 >/dev/null 2>&1 && most=3 && return
     stop_mps
 }
 stop_mps() {
@@ -43,6 +44,7 @@ jobs_failed() {
 job() {
     local name=$1
     shift
+    compgen -G '*.code' >/dev/null && finish
     while [ "$(jobs -rp | wc -l)" -ge $most ]; do wait -n; done
     { "$program" "$@" >"$name.rows" 2>"$name.log" || echo $? >"$name.code"; } &
 }
@@ -54,7 +56,7 @@ finish() {
 export_step() { # NAME OPTIONS
     local name=$1
     shift
-    job "$name" export "${tiny[@]}" --device cuda:0 --steps 3 --out "$name.safetensors" "$@"
+    job "$name" export "${tiny[@]}" --device cuda:0 --steps 3 "${late[@]}" --out "$name.safetensors" "$@"
 }
 compare() { # ONE OTHER BOUND [bits]
     python3 "$here/../ranks/same_step.py" "$1.safetensors" "$2.safetensors" "${@:3}" >compare.log 2>&1 ||
@@ -100,7 +102,7 @@ for i in $(seq $n); do compare "case_one$i" "case_many$i" "${bounds[i]}"; done
 section "exports are the same step"
 
 # An export looks at every node, so that none runs beside others. Here they do, and graphs are replayed.
-step=(bench "${tiny[@]}" --warmup 1 --steps 3 --lr 0.01 --bucket 3KB --timeout 60s --format json)
+step=(bench "${tiny[@]}" --warmup 1 --steps 3 --lr 0.01 --bucket 3KB "${late[@]}" --format json)
 job rows_fused "${step[@]}" "${share[@]}" --batch 2 --ranks 2 --exec fused --accumulate 1,2 --parallel ddp,ddp-flat,ddp-naive
 job rows_graph "${step[@]}" "${share[@]}" --batch 2 --ranks 2 --exec graph --accumulate 1,2 --parallel ddp,ddp-flat,ddp-naive
 job rows_three "${step[@]}" "${share[@]}" --batch 2 --ranks 3 --exec graph,eager --parallel ddp
@@ -108,10 +110,10 @@ job rows_again "${step[@]}" "${share[@]}" --batch 2 --ranks 3 --exec graph --par
 job rows_one "${step[@]}" --device cuda:0 --batch 4 --exec graph --accumulate 1,2
 job rows_six "${step[@]}" --device cuda:0 --batch 6 --exec graph
 job rows_small bench --size small --ctx 128 --batch 2 --precision bf16 --exec graph "${share[@]}" --ranks 2 \
-    --warmup 1 --steps 3 --format json
+    --warmup 1 --steps 3 "${late[@]}" --format json
 # Alone: odd sizes, with shards of unequal length, and even ones.
 ops=all_reduce,all_gather,reduce_scatter,broadcast
-short=(collective "${share[@]}" --op $ops --steps 3 --sample-time 50ms --warmup 1 --format json)
+short=(collective "${share[@]}" --op $ops --steps 3 --sample-time 50ms --warmup 1 "${late[@]}" --format json)
 job alone_three "${short[@]}" --ranks 3 --bytes 1004,1000004
 job alone_bf16 "${short[@]}" --ranks 2 --bytes 1000002 --precision bf16
 job alone_even "${short[@]}" --ranks 4 --bytes 4,1MiB
@@ -165,6 +167,12 @@ for command in collective bench; do
     cat refused.out refused.err >refused.all
     expect refused.all 'share-gpu'
 done
+
+# NCCL missing.
+ROOFSTEP_NCCL=$dir/nothere.so "$program" collective "${share[@]}" --ranks 2 >refused.all 2>&1
+code=$?
+expect_code 2 "without NCCL"
+expect refused.all 'NCCL, which cannot be loaded .*install'
 
 # A rank that dies while the others wait for it on the GPU.
 "$program" collective "${share[@]}" --ranks 2 --bytes 64KiB --warmup 1 --steps 100000000 --sample-time 100s \
