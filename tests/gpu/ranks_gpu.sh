@@ -109,14 +109,16 @@ job rows_three "${step[@]}" "${share[@]}" --batch 2 --ranks 3 --exec graph,eager
 job rows_again "${step[@]}" "${share[@]}" --batch 2 --ranks 3 --exec graph --parallel ddp
 job rows_one "${step[@]}" --device cuda:0 --batch 4 --exec graph --accumulate 1,2
 job rows_six "${step[@]}" --device cuda:0 --batch 6 --exec graph
-job rows_small bench --size small --ctx 128 --batch 2 --precision bf16 --exec graph "${share[@]}" --ranks 2 \
-    --warmup 1 --steps 3 "${late[@]}" --format json
 # Alone: odd sizes, with shards of unequal length, and even ones.
 ops=all_reduce,all_gather,reduce_scatter,broadcast
 short=(collective "${share[@]}" --op $ops --steps 3 --sample-time 50ms --warmup 1 "${late[@]}" --format json)
 job alone_three "${short[@]}" --ranks 3 --bytes 1004,1000004
 job alone_bf16 "${short[@]}" --ranks 2 --bytes 1000002 --precision bf16
 job alone_even "${short[@]}" --ranks 4 --bytes 4,1MiB
+finish
+# What it holds is what becomes free of the GPU's memory: nothing else may run there.
+job rows_small bench --size small --ctx 128 --batch 2 --precision bf16 --exec graph "${share[@]}" --ranks 2 \
+    --warmup 1 --steps 3 "${late[@]}" --format json
 finish
 python3 - <<'P' || fail "rows"
 import json
