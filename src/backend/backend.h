@@ -26,6 +26,8 @@ typedef struct BackendApi {
     /* A GPU's generation: 90 for compute capability 9.0, 0 when there is no such device. The
      * caller can still fork afterwards. NULL on a CPU. */
     int (*capability)(int device);
+    /* How many devices this process can open; it must not fork to use them afterwards. NULL on a CPU. */
+    int (*count)(void);
     Status (*open)(Backend **out, int device); /* a CPU has no state: *out is NULL */
     void (*close)(Backend *be);
     /* Memory is not cleared. ST_NO_MEMORY says how much was asked for and how much there is. */
@@ -47,6 +49,17 @@ typedef struct BackendApi {
     Status (*capture_end)(Backend *be, void **graph);
     Status (*launch)(Backend *be, void *graph);
     void (*drop)(Backend *be, void *graph);
+
+    /* A second queue beside the first, for `n` pieces of work (NULL: there is none). What is queued between
+     * beside_begin and beside_end goes there, behind all that is in the first one by then. It is recorded
+     * as other work is; before capture_end all its pieces must have been waited for. */
+    Status (*beside_open)(Backend *be, int n);
+    Status (*beside_begin)(Backend *be, int piece);
+    Status (*beside_end)(Backend *be, int piece);
+    /* What the first queue gets from now on waits for this piece and those before it. */
+    Status (*beside_wait)(Backend *be, int piece);
+    /* How long it took when it last ran; waits for it. */
+    Status (*beside_seconds)(Backend *be, int piece, double *seconds);
 } BackendApi;
 
 const BackendApi *backend_api(BackendId id);

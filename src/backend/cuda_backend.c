@@ -6,19 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-Status cuda_backend_status(cudaError_t error, const char *call)
-{
-    if (error == cudaSuccess) return ST_OK;
-    (void)cudaGetLastError(); /* clears an error that is not sticky */
-    if (error == cudaErrorNoKernelImageForDevice) {
-        return FAIL(ST_UNSUPPORTED,
-                    "this program was not compiled for this GPU: compile it on this machine "
-                    "(with CUDA 12 if the GPU is older than compute capability 7.5)");
-    }
-    const Status code = error == cudaErrorMemoryAllocation ? ST_NO_MEMORY : ST_DEVICE;
-    return FAIL(code, "CUDA: %s (%s)", cudaGetErrorString(error), call);
-}
-
 /* ---- compute capability ---- */
 
 static int capability_of(int device)
@@ -52,6 +39,15 @@ static int capability(int device)
     return cached[device] - 1;
 }
 
+static int count(void)
+{
+    int n = 0;
+    if (cudaGetDeviceCount(&n) != cudaSuccess) n = 0;
+    (void)cudaGetLastError();
+    for (int i = 0; i < n && i < CACHED_DEVICES; i++) cached[i] = capability_of(i) + 1;
+    return n;
+}
+
 /* ---- opening and closing ---- */
 
 static Status count_devices(int *count)
@@ -78,7 +74,8 @@ static Status open_parts(Backend *be, int device)
     TRY_CUDA(cudaDeviceGetAttribute(&be->sms, cudaDevAttrMultiProcessorCount, device));
     be->capability = capability_of(device);
     if (be->capability > 0 && device < CACHED_DEVICES) cached[device] = be->capability + 1;
-    TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
+    TRY_CUDA(cudaStreamCreateWithFlags(&be->first, cudaStreamNonBlocking));
+    be->stream = be->first;
     for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
     return CUDA_STATUS(cudaMalloc((void **)&be->slots, CUDA_BACKEND_SLOTS * CUDA_BACKEND_SLOT));
 }
@@ -93,7 +90,8 @@ static void close_device(Backend *be)
     for (int i = 0; i < BACKEND_MARKS; i++) {
         if (be->marks[i]) cudaEventDestroy(be->marks[i]);
     }
-    if (be->stream) cudaStreamDestroy(be->stream);
+    cuda_beside_close(be);
+    if (be->first) cudaStreamDestroy(be->first);
     free(be);
 }
 
@@ -162,7 +160,8 @@ static void release(Backend *be, void *memory, size_t bytes)
 
 static Status sync_device(Backend *be)
 {
-    return CUDA_STATUS(cudaStreamSynchronize(be->stream));
+    TRY_CUDA(cudaStreamSynchronize(be->first));
+    return cuda_beside_sync(be);
 }
 
 /* Copies are rare (before and after a run), so they wait. */
@@ -208,7 +207,7 @@ static Status elapsed(Backend *be, int from, int to, double *seconds)
 /* cuBLASLt and cuDNN clear a counter of four bytes before many of their kernels. In a graph each of
  * these memsets is a node between two kernels and costs nearly two microseconds. Where the counters
  * lie in slots (cuda_backend_slot), which only their own call uses, the first memset clears them
- * all and the others are removed. A graph that is not one chain stays as it is. */
+ * all and the others are removed, as far as the nodes of the first queue are one chain. */
 #if CUDART_VERSION < 12030 /* has no query for the edges of programmatic launches */
 static Status merge_memsets(const Backend *be, cudaGraph_t graph)
 {
@@ -220,17 +219,41 @@ static Status merge_memsets(const Backend *be, cudaGraph_t graph)
 
 #if CUDART_VERSION < 13000
 #define cudaGraphNodeGetDependentNodes cudaGraphNodeGetDependentNodes_v2
+#define cudaGraphNodeGetDependencies   cudaGraphNodeGetDependencies_v2
 #define cudaGraphAddDependencies       cudaGraphAddDependencies_v2
 #endif
 
-/* The only node that waits for this one; NULL when there is none, or more than one. */
-static Status only_successor(cudaGraphNode_t node, cudaGraphNode_t *next)
+/* The next node of the first queue; NULL where there is none, or it is not clear which. A piece of the second
+ * queue begins with an event (backend/cuda_beside.c). */
+static Status successor(cudaGraphNode_t node, cudaGraphNode_t *next)
 {
-    cudaGraphEdgeData edge;
-    size_t n = 0, one = 1;
+    enum { MOST = 4 };
+    cudaGraphEdgeData edges[MOST];
+    cudaGraphNode_t nodes[MOST];
+    size_t n = 0;
+    int found = 0;
     *next = NULL;
     TRY_CUDA(cudaGraphNodeGetDependentNodes(node, NULL, NULL, &n));
-    if (n == 1) TRY_CUDA(cudaGraphNodeGetDependentNodes(node, next, &edge, &one));
+    if (n == 0 || n > MOST) return ST_OK;
+    TRY_CUDA(cudaGraphNodeGetDependentNodes(node, nodes, edges, &n));
+    for (size_t i = 0; i < n; i++) {
+        enum cudaGraphNodeType type;
+        TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
+        if (type == cudaGraphNodeTypeEventRecord) continue;
+        *next = nodes[i];
+        found++;
+    }
+    if (found != 1) *next = NULL;
+    return ST_OK;
+}
+
+/* One node waits for it and it waits for one. */
+static Status is_between_two(cudaGraphNode_t node, bool *yes)
+{
+    size_t before = 0, after = 0;
+    TRY_CUDA(cudaGraphNodeGetDependencies(node, NULL, NULL, &before));
+    TRY_CUDA(cudaGraphNodeGetDependentNodes(node, NULL, NULL, &after));
+    *yes = before == 1 && after == 1;
     return ST_OK;
 }
 
@@ -240,17 +263,6 @@ static Status chain_start(cudaGraph_t graph, cudaGraphNode_t *first)
     *first = NULL;
     TRY_CUDA(cudaGraphGetRootNodes(graph, NULL, &n));
     if (n == 1) TRY_CUDA(cudaGraphGetRootNodes(graph, first, &one));
-    return ST_OK;
-}
-
-static Status is_chain(cudaGraph_t graph, bool *chain)
-{
-    cudaGraphNode_t node = NULL;
-    size_t nodes = 0, met = 0;
-    TRY_CUDA(cudaGraphGetNodes(graph, NULL, &nodes));
-    TRY(chain_start(graph, &node));
-    for (; node; met++) TRY(only_successor(node, &node));
-    *chain = met == nodes;
     return ST_OK;
 }
 
@@ -277,29 +289,28 @@ static Status clear_all_slots(const Backend *be, cudaGraphNode_t node)
     return CUDA_STATUS(cudaGraphMemsetNodeSetParams(node, &all));
 }
 
-static Status remove_node(cudaGraph_t graph, cudaGraphNode_t before, cudaGraphNode_t node,
-                          cudaGraphNode_t next)
+static Status remove_between(cudaGraph_t graph, cudaGraphNode_t before, cudaGraphNode_t node,
+                             cudaGraphNode_t next)
 {
-    if (next) TRY_CUDA(cudaGraphAddDependencies(graph, &before, &next, NULL, 1));
+    TRY_CUDA(cudaGraphAddDependencies(graph, &before, &next, NULL, 1));
     return CUDA_STATUS(cudaGraphDestroyNode(node));
 }
 
 static Status merge_memsets(const Backend *be, cudaGraph_t graph)
 {
     cudaGraphNode_t node = NULL, before = NULL, next = NULL;
-    bool chain = false, merged = false;
-    TRY(is_chain(graph, &chain));
-    if (!chain) return ST_OK;
+    bool merged = false;
     TRY(chain_start(graph, &node));
     for (; node; node = next) {
-        bool memset_node = false;
-        TRY(only_successor(node, &next));
+        bool memset_node = false, between = false;
+        TRY(successor(node, &next));
         TRY(is_slot_memset(be, node, &memset_node));
-        if (memset_node && merged) {
-            TRY(remove_node(graph, before, node, next));
+        if (memset_node && merged) TRY(is_between_two(node, &between));
+        if (between && next) {
+            TRY(remove_between(graph, before, node, next));
             continue;
         }
-        if (memset_node) TRY(clear_all_slots(be, node));
+        if (memset_node && !merged) TRY(clear_all_slots(be, node));
         merged |= memset_node;
         before = node;
     }
@@ -309,14 +320,18 @@ static Status merge_memsets(const Backend *be, cudaGraph_t graph)
 
 static Status capture_begin(Backend *be)
 {
-    return CUDA_STATUS(cudaStreamBeginCapture(be->stream, cudaStreamCaptureModeThreadLocal));
+    TRY_CUDA(cudaStreamBeginCapture(be->first, cudaStreamCaptureModeThreadLocal));
+    be->capturing = true;
+    return ST_OK;
 }
 
 static Status capture_end(Backend *be, void **graph)
 {
     cudaGraph_t captured = NULL;
     cudaGraphExec_t ready = NULL;
-    TRY_CUDA(cudaStreamEndCapture(be->stream, &captured));
+    be->capturing = false;
+    be->stream = be->first; /* where the capture ended in the middle of a piece, too */
+    TRY_CUDA(cudaStreamEndCapture(be->first, &captured));
     Status status = merge_memsets(be, captured);
     if (status == ST_OK) status = CUDA_STATUS(cudaGraphInstantiate(&ready, captured, 0));
     cudaGraphDestroy(captured);
@@ -341,6 +356,7 @@ extern const BackendApi cuda_backend;
 const BackendApi cuda_backend = {
     .name = "cuda",
     .capability = capability,
+    .count = count,
     .open = open_device,
     .close = close_device,
     .alloc = alloc,
@@ -356,4 +372,9 @@ const BackendApi cuda_backend = {
     .capture_end = capture_end,
     .launch = launch,
     .drop = drop,
+    .beside_open = cuda_beside_open,
+    .beside_begin = cuda_beside_begin,
+    .beside_end = cuda_beside_end,
+    .beside_wait = cuda_beside_wait,
+    .beside_seconds = cuda_beside_seconds,
 };

@@ -1,4 +1,4 @@
-/* What the CUDA implementations of ops may use. Only files named *cuda* or *cudnn* include it. */
+/* What the CUDA implementations of ops may use. Only files named *cuda*, *cudnn* or *nccl* include it. */
 #pragma once
 
 #include "backend/backend.h"
@@ -17,11 +17,22 @@ typedef struct CudaObject {
     void (*release)(void *object);
 } CudaObject;
 
+/* Of the second queue (backend/cuda_beside.c). */
+typedef struct CudaPiece {
+    cudaEvent_t begin, end; /* they tell the time */
+    cudaEvent_t done;       /* the first queue waits for it */
+} CudaPiece;
+
 struct Backend {
     int device;
-    int sms;        /* streaming multiprocessors */
-    int capability; /* 90 for sm_90 */
-    cudaStream_t stream;
+    int sms;                    /* streaming multiprocessors */
+    int capability;             /* 90 for sm_90 */
+    cudaStream_t stream;        /* that work goes to now: one of the next two */
+    cudaStream_t first, second; /* the queues; second: NULL until it is opened */
+    cudaEvent_t fork;           /* what the second queue waits for */
+    CudaPiece *pieces;
+    int n_pieces;
+    bool capturing;
     CudaObject objects[CUDA_BACKEND_OBJECTS];
     int n_objects;
     cudaEvent_t marks[BACKEND_MARKS];
@@ -39,6 +50,15 @@ void *cuda_backend_kept(const Backend *be, void (*release)(void *));
  * other; NULL where that is too much, or nothing, or all slots are taken. A captured graph clears
  * all slots at once. */
 void *cuda_backend_slot(Backend *be, size_t bytes);
+
+/* The second queue, as in BackendApi. */
+Status cuda_beside_open(Backend *be, int n);
+Status cuda_beside_begin(Backend *be, int piece);
+Status cuda_beside_end(Backend *be, int piece);
+Status cuda_beside_wait(Backend *be, int piece);
+Status cuda_beside_seconds(Backend *be, int piece, double *seconds);
+Status cuda_beside_sync(const Backend *be); /* waits for all that is in it */
+void cuda_beside_close(Backend *be);
 
 Status cuda_backend_status(cudaError_t error, const char *call);
 #define CUDA_STATUS(call) cuda_backend_status((call), #call)

@@ -29,6 +29,7 @@ Status rank_cells_prepare(const Command *command, const Settings *settings)
                           .options = &command->options,
                           .launcher = settings->launcher,
                           .hosts = settings->hosts,
+                          .share_gpu = settings->share_gpu,
                           .model = settings->model};
     return rank_launch_prepare(&launch);
 }

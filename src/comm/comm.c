@@ -1,11 +1,6 @@
-#include "comm/comm.h"
-
 #include "comm/comm_library.h"
-#include "comm/messages.h"
+#include "comm/comm_parts.h"
 #include "comm/rank_cores.h"
-#include "comm/shard_pieces.h"
-#include "comm/shared_array.h"
-#include "comm/shared_window.h"
 #include "ops/simd_cpu/rows_cpu.h"
 
 #include <limits.h>
@@ -13,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
-
-struct Comm {
-    const MpiEngine *engine;
-    MpiPlace place;
-    int processors;
-    bool shares; /* all ranks share memory */
-    SharedWindow window;
-    SharedArray *arrays[MPI_ENGINE_WINDOWS]; /* comm_share() */
-    int n_arrays;
-    Messages messages;
-    int *counts, *firsts; /* of every rank's shard, for the library's own calls */
-    char version[MPI_ENGINE_TEXT];
-};
 
 /* Bytes of one chunk of all ranks. In shared memory it is to stay in caches on its way; messages
  * may be longer. */
@@ -36,24 +18,10 @@ static size_t segment_of(size_t chunk, int ranks)
     return (chunk / (size_t)ranks + LINE - 1) / LINE * LINE;
 }
 
-/* ---- what it waits for ---- */
-
-static _Atomic int *told;
-
-void comm_tell_activity(_Atomic int *activity)
-{
-    told = activity;
-}
-
-static void enter(CommActivity activity)
-{
-    if (told) atomic_store_explicit(told, activity, memory_order_relaxed);
-}
-
 /* Returns the status that a collective ended with. */
 static Status leave(Status status)
 {
-    enter(COMM_OUTSIDE);
+    comm_activity_enter(COMM_OUTSIDE);
     return status;
 }
 
@@ -124,9 +92,9 @@ Status comm_open(Comm **out)
 {
     Comm *comm = calloc(1, sizeof *comm);
     if (!comm) return NO_MEMORY("for a communicator");
-    enter(COMM_STARTS);
+    comm_activity_enter(COMM_STARTS);
     const Status status = begin(comm);
-    enter(COMM_OUTSIDE);
+    comm_activity_enter(COMM_OUTSIDE);
     if (status == ST_OK) {
         *out = comm;
         return ST_OK;
@@ -140,9 +108,9 @@ Status comm_open(Comm **out)
 void comm_close(Comm *comm)
 {
     if (!comm) return;
-    enter(COMM_COLLECTIVE);
+    comm_activity_enter(COMM_COLLECTIVE);
     (void)(comm->shares ? comm->engine->windows_close() : comm->engine->barrier());
-    enter(COMM_OUTSIDE);
+    comm_activity_enter(COMM_OUTSIDE);
     for (int i = 0; i < comm->n_arrays; i++) free(comm->arrays[i]);
     messages_free(&comm->messages);
     free(comm->counts);
@@ -165,6 +133,16 @@ int comm_ranks(const Comm *comm)
     return comm->place.ranks;
 }
 
+int comm_local_rank(const Comm *comm)
+{
+    return comm->place.local_rank;
+}
+
+bool comm_is_local(const Comm *comm)
+{
+    return comm->place.local_ranks == comm->place.ranks;
+}
+
 Status comm_check_ranks(const Comm *comm, int64_t ranks)
 {
     if (comm->place.ranks == ranks) return ST_OK;
@@ -175,6 +153,7 @@ Status comm_check_ranks(const Comm *comm, int64_t ranks)
 
 const char *comm_path(const Comm *comm)
 {
+    if (comm->nccl) return comm->gpus_shared ? "NCCL over sockets, one GPU shared" : "NCCL";
     return comm->shares ? "shared memory" : "messages";
 }
 
@@ -242,7 +221,7 @@ static const SharedArray *array_in_place(const Comm *comm, const void *data, con
 
 Status comm_barrier(Comm *comm)
 {
-    enter(COMM_COLLECTIVE);
+    comm_activity_enter(COMM_COLLECTIVE);
     if (!comm->shares)
         return leave(messages_check(comm->engine, comm->engine->barrier(), "barrier"));
     shared_window_barrier(&comm->window);
@@ -252,7 +231,7 @@ Status comm_barrier(Comm *comm)
 Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DType dtype,
                        float scale)
 {
-    enter(COMM_COLLECTIVE);
+    comm_activity_enter(COMM_COLLECTIVE);
     if (!comm->shares)
         return leave(messages_all_reduce(&comm->messages, in, out, count, dtype, scale));
     const SharedArray *array =
@@ -267,7 +246,7 @@ Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DTy
 Status comm_reduce_scatter(Comm *comm, const void *in, void *out, int64_t count, DType dtype,
                            float scale)
 {
-    enter(COMM_COLLECTIVE);
+    comm_activity_enter(COMM_COLLECTIVE);
     if (!comm->shares)
         return leave(messages_reduce_scatter(&comm->messages, in, out, count, dtype, scale));
     const SharedArray *array = array_in_place(comm, in, out, count, dtype);
@@ -280,7 +259,7 @@ Status comm_reduce_scatter(Comm *comm, const void *in, void *out, int64_t count,
 
 Status comm_all_gather(Comm *comm, const void *in, void *out, int64_t count, DType dtype)
 {
-    enter(COMM_COLLECTIVE);
+    comm_activity_enter(COMM_COLLECTIVE);
     if (!comm->shares) return leave(messages_all_gather(&comm->messages, in, out, count, dtype));
     const SharedArray *array = array_in_place(comm, out, in, count, dtype);
     if (array)
@@ -292,7 +271,7 @@ Status comm_all_gather(Comm *comm, const void *in, void *out, int64_t count, DTy
 
 Status comm_broadcast(Comm *comm, void *data, size_t bytes, int root)
 {
-    enter(COMM_COLLECTIVE);
+    comm_activity_enter(COMM_COLLECTIVE);
     if (!comm->shares) return leave(messages_broadcast(&comm->messages, data, bytes, root));
     const SharedArray *array = array_with(comm, data, bytes);
     if (array)
@@ -304,7 +283,7 @@ Status comm_broadcast(Comm *comm, void *data, size_t bytes, int root)
 
 Status comm_largest(Comm *comm, double *x, int n)
 {
-    enter(COMM_COLLECTIVE);
+    comm_activity_enter(COMM_COLLECTIVE);
     return leave(messages_check(comm->engine, comm->engine->largest(x, n), "largest of all ranks"));
 }
 
@@ -320,7 +299,7 @@ static Status plain_collective(Comm *comm, Collective op, void *data, int64_t co
         comm->counts[r] = (int)shard.count;
         comm->firsts[r] = (int)shard.first;
     }
-    enter(COMM_COLLECTIVE);
+    comm_activity_enter(COMM_COLLECTIVE);
     const int code = op == COLLECTIVE_ALL_REDUCE ? engine->plain_all_reduce(data, (int)count, size)
                      : op == COLLECTIVE_ALL_GATHER
                          ? engine->plain_all_gather(data, comm->counts, comm->firsts, size)

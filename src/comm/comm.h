@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 
 typedef struct Comm Comm;
+struct NcclComm;
 
 /* In a process that a launcher started (comm/launcher.h). It is bound to cores of its own
  * (comm/rank_cores.h); where there are too few of them, whoever waits leaves its processor to
@@ -26,19 +27,31 @@ void comm_end(void);
 
 int comm_rank(const Comm *comm);
 int comm_ranks(const Comm *comm);
+int comm_local_rank(const Comm *comm); /* among those of this machine */
+bool comm_is_local(const Comm *comm);  /* all ranks are on this machine */
 /* ST_FAILED: the launcher started another number of ranks. */
 Status comm_check_ranks(const Comm *comm, int64_t ranks);
-/* "shared memory" or "messages": how the bytes go from rank to rank. */
+/* "shared memory", "messages", or on GPUs "NCCL": how the bytes go from rank to rank. */
 const char *comm_path(const Comm *comm);
 /* Of this rank; 0: it shares them with other ranks. */
 int comm_processors(const Comm *comm);
 /* "Open MPI v4.1.4" */
 const char *comm_library_version(const Comm *comm);
 
-/* Here the communicator says when it waits for other ranks, for whoever watches this process.
- * NULL: nobody does. */
-typedef enum CommActivity { COMM_OUTSIDE, COMM_STARTS, COMM_COLLECTIVE } CommActivity;
-void comm_tell_activity(_Atomic int *activity);
+/* ---- ranks on GPUs: comm/nccl_comm.h ---- */
+
+/* So many ranks use the GPU of this one; `shared`: so do ranks somewhere. */
+void comm_gpu_share(Comm *comm, int ranks, bool shared);
+/* At least 1. */
+int comm_gpu_ranks(const Comm *comm);
+/* Opens NCCL on this device, in all ranks. */
+Status comm_gpu_join(Comm *comm, int device);
+/* In all ranks, when all graphs are dropped; before the device is closed. NULL: nothing. */
+void comm_gpu_leave(Comm *comm);
+/* NULL: the ranks have not joined GPUs. */
+struct NcclComm *comm_gpu_nccl(const Comm *comm);
+
+/* ---- collectives on memory of the CPU ---- */
 
 Status comm_barrier(Comm *comm);
 /* The shard of a rank: plan/shard.h. fp32, bf16, fp16 and fp64; a sum is multiplied by `scale` (1 over the

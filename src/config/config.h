@@ -144,6 +144,7 @@ typedef struct Config {
     int64_t memory_limit; /* bytes, 0: what the machine has */
     /* The rest limits the run and does not identify the cell. */
     double timeout; /* seconds for one cell */
+    bool share_gpu; /* ranks may use one GPU together */
     bool budgeted;  /* `timeout` is the rest of a suite's budget, not the user's --timeout */
     double
         sample_share; /* seconds of a suite's budget for the samples of this cell; 0: sample_time */

@@ -62,7 +62,8 @@ static bool is_in_set(OptionId set, int id)
     case OPTIONS_PARALLEL:
         return id < CELL_FIELD_COUNT && cell_field_table[id].part == CELL_PART_RANKS;
     case OPTIONS_RANKS:
-        return is_in_set(OPTIONS_PARALLEL, id) || id == OPTION_LAUNCHER || id == OPTION_HOSTS;
+        return is_in_set(OPTIONS_PARALLEL, id) || id == OPTION_LAUNCHER || id == OPTION_HOSTS ||
+               id == OPTION_SHARE_GPU;
     case OPTIONS_ATTENTION:
         return decides(id, CELL_PART_STEP, SUBJECT_ATTENTION);
     case OPTIONS_CUSTOM:

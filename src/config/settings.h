@@ -33,6 +33,7 @@ typedef struct Settings {
     const char *resume;        /* NULL: none */
     const char *launcher;      /* of ranks; NULL: the usual one */
     const char *hosts;         /* for ranks, a file; NULL: this machine */
+    bool share_gpu;            /* several ranks may use one GPU */
     const char *peer;          /* NULL: none */
     const char *peer_variants; /* NULL: by device */
     int64_t peer_rounds;

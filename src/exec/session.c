@@ -82,14 +82,20 @@ Status session_open(Session *s, const Binding *binding, int device)
     return st;
 }
 
-void session_drop_graphs(Session *s)
+static void drop_set(const Session *s, GraphSet *set)
 {
     for (int p = 0; p < PHASE_COUNT; p++) {
-        if (s->graph[p]) s->api->drop(s->backend, s->graph[p]);
-        s->graph[p] = NULL;
+        if (set->phase[p]) s->api->drop(s->backend, set->phase[p]);
     }
-    if (s->step_graph) s->api->drop(s->backend, s->step_graph);
-    s->step_graph = NULL;
+    if (set->step) s->api->drop(s->backend, set->step);
+    *set = (GraphSet){0};
+}
+
+void session_drop_graphs(Session *s)
+{
+    drop_set(s, &s->graphs);
+    drop_set(s, &s->earlier);
+    drop_set(s, &s->quiet);
 }
 
 void session_release(Session *s)
@@ -108,6 +114,7 @@ void session_close(Session *s)
     if (!s->api) return;
     comm_queue_close(s->queue);
     session_drop_graphs(s);
+    comm_stream_close(&s->stream);
     forget_nodes(s);
     session_release(s);
     if (s->backend) s->api->close(s->backend);
@@ -127,18 +134,24 @@ static bool is_communication(const Session *s, int node)
     return plan_op_category(s->plan->nodes[node].op) == CATEGORY_communication;
 }
 
+static bool is_last_micro_batch(const Session *s)
+{
+    return s->micro_batch + 1 == plan_phase_runs(s->plan, PHASE_FORWARD);
+}
+
 /* Gradients of several micro-batches travel once, when their sums are whole. Known here, and not in the
  * queue's thread: the next micro-batch may have begun by then. */
 static bool is_left_out(const Session *s, int node)
 {
     const Node *n = &s->plan->nodes[node];
     if (!is_communication(s, node)) return false;
-    return s->alone || (n->op != OP_all_gather &&
-                        s->micro_batch + 1 != plan_phase_runs(s->plan, PHASE_FORWARD));
+    return s->alone || (n->op != OP_all_gather && !is_last_micro_batch(s));
 }
 
+/* Where work is queued the clock says nothing: session_count_communication(). */
 static Status communicate(Session *s, const OpImpl *impl, const OpCall *call)
 {
+    if (s->api->mark) return op_run(impl, call);
     s->comm_seconds -= clock_seconds();
     const Status status = op_run(impl, call);
     s->comm_seconds += clock_seconds();
@@ -155,16 +168,33 @@ static Status run_beside(void *self, int node)
     return status;
 }
 
-/* Observers see one node at a time: for them nothing runs beside another, unless someone watches that. */
+/* Observers see one node at a time: for them nothing runs beside another, unless someone watches that. On a
+ * GPU all collectives go through one stream, and those of the first queue are waited for at once. */
 static bool runs_beside(const Session *s, int node)
 {
-    return s->queue && s->plan->nodes[node].queue == QUEUE_COMMUNICATION &&
-           (s->n_observers == 0 || s->watch.ran);
+    if (s->n_observers > 0 && !s->watch.ran) return false;
+    if (s->stream.n > 0) return is_communication(s, node);
+    return s->queue && s->plan->nodes[node].queue == QUEUE_COMMUNICATION;
 }
 
-/* `node` waits for the queue to be through with all up to `last`. */
-static Status wait_for_queue(const Session *s, int node, int last)
+static Status put_beside(Session *s, int node)
 {
+    const OpCall call = node_call(s, node);
+    if (s->queue) {
+        comm_queue_put(s->queue, node);
+        return ST_OK;
+    }
+    TRY(comm_stream_begin(&s->stream, node));
+    TRY(op_run(&s->binding->impls[node], &call));
+    TRY(comm_stream_end(&s->stream, node));
+    return s->plan->nodes[node].queue == QUEUE_COMPUTE ? comm_stream_wait(&s->stream, node) : ST_OK;
+}
+
+/* `node` waits for the other queue to be through with all up to `last`; INT_MAX: all. */
+static Status wait_for_queue(Session *s, int node, int last)
+{
+    if (s->stream.n > 0) return comm_stream_wait(&s->stream, last);
+    if (!s->queue) return ST_OK;
     const int64_t begin = clock_nanoseconds();
     const Status status = comm_queue_wait(s->queue, last);
     if (s->watch.waited) s->watch.waited(s->watch.self, node, begin, clock_nanoseconds());
@@ -175,20 +205,15 @@ static Status wait_for_queue(const Session *s, int node, int last)
 static Status drain(Session *s, Phase phase)
 {
     const Phase last = s->plan->nodes[s->plan->n_nodes - 1].phase;
-    if (!s->queue || (phase != last && phase != PHASE_SETUP)) return ST_OK;
-    return wait_for_queue(s, PLAN_NONE, INT_MAX);
+    return phase == last || phase == PHASE_SETUP ? wait_for_queue(s, PLAN_NONE, INT_MAX) : ST_OK;
 }
 
 static Status run_node(Session *s, int node)
 {
     const Binding *binding = s->binding;
     if (is_left_out(s, node)) return ST_OK;
-    if (runs_beside(s, node)) {
-        comm_queue_put(s->queue, node);
-        return ST_OK;
-    }
-    if (s->queue && binding->waits[node] != PLAN_NONE)
-        TRY(wait_for_queue(s, node, binding->waits[node]));
+    if (runs_beside(s, node)) return put_beside(s, node);
+    if (binding->waits[node] != PLAN_NONE) TRY(wait_for_queue(s, node, binding->waits[node]));
     const OpImpl *impl = &binding->impls[node];
     const ObserverEvent event = {s->plan, node, s->api, s->backend, s->memory, impl->name};
     const OpCall call = node_call(s, node);
@@ -208,7 +233,14 @@ Status session_join(Session *s, struct Comm *comm)
     for (int i = 0; i < s->plan->n_nodes; i++)
         beside += s->plan->nodes[i].queue == QUEUE_COMMUNICATION;
     s->comm = comm;
-    return comm && beside > 0 ? comm_queue_open(&s->queue, run_beside, s, beside) : ST_OK;
+    if (!comm) return ST_OK;
+    if (s->api->beside_open) return comm_stream_open(&s->stream, s->api, s->backend, s->plan);
+    return beside > 0 ? comm_queue_open(&s->queue, run_beside, s, beside) : ST_OK;
+}
+
+Status session_count_communication(Session *s)
+{
+    return comm_stream_add_seconds(&s->stream, &s->comm_seconds);
 }
 
 static Status run_nodes(Session *s, Phase phase)
@@ -224,55 +256,106 @@ static Status run_nodes(Session *s, Phase phase)
     return ST_OK;
 }
 
-Status session_run(Session *s, Phase phase)
+static void next_micro_batch(Session *s)
 {
-    if (phase == PHASE_FORWARD)
-        s->micro_batch = (s->micro_batch + 1) % plan_phase_runs(s->plan, PHASE_FORWARD);
-    if (s->graph[phase]) return s->api->launch(s->backend, s->graph[phase]);
+    s->micro_batch = (s->micro_batch + 1) % plan_phase_runs(s->plan, PHASE_FORWARD);
+}
+
+/* The graphs of the micro-batch that runs. */
+static const GraphSet *graphs_now(const Session *s)
+{
+    if (s->alone) return &s->quiet;
+    return is_last_micro_batch(s) ? &s->graphs : &s->earlier;
+}
+
+static Status run_phase(Session *s, Phase phase)
+{
+    if (phase == PHASE_FORWARD) next_micro_batch(s);
+    void *graph = graphs_now(s)->phase[phase];
+    if (!graph) graph = s->graphs.phase[phase];
+    if (graph) return s->api->launch(s->backend, graph);
     TRY(run_nodes(s, phase));
     return drain(s, phase);
+}
+
+Status session_run(Session *s, Phase phase)
+{
+    TRY(run_phase(s, phase));
+    return s->stream.n > 0 ? wait_for_queue(s, PLAN_NONE, INT_MAX) : ST_OK;
 }
 
 /* Forward and backward of one micro-batch; in a graph of the whole step the optimizer, too. */
 static Status run_passes(Session *s)
 {
-    if (s->step_graph) return s->api->launch(s->backend, s->step_graph);
-    TRY(session_run(s, PHASE_FORWARD));
-    return session_run(s, PHASE_BACKWARD);
+    if (s->graphs.step) {
+        next_micro_batch(s);
+        const GraphSet *now = graphs_now(s);
+        return s->api->launch(s->backend, now->step ? now->step : s->graphs.step);
+    }
+    TRY(run_phase(s, PHASE_FORWARD));
+    return run_phase(s, PHASE_BACKWARD);
 }
 
 Status session_run_step(Session *s)
 {
     const int64_t micro_batches = plan_phase_runs(s->plan, PHASE_FORWARD);
     for (int64_t i = 0; i < micro_batches; i++) TRY(run_passes(s));
-    if (s->step_graph && micro_batches == 1) return ST_OK; /* the optimizer was part of it */
-    return session_run(s, PHASE_OPTIMIZER);
+    if (s->graphs.step && micro_batches == 1) return ST_OK; /* the optimizer was part of it */
+    return run_phase(s, PHASE_OPTIMIZER);
 }
 
-/* Phases [first, last] as one graph. */
+/* Phases [first, last] as one graph. Both queues end where it ends. */
 static Status capture(Session *s, Phase first, Phase last, void **graph)
 {
+    TRY(wait_for_queue(s, PLAN_NONE, INT_MAX));
     TRY(s->api->capture_begin(s->backend));
     Status run = ST_OK;
     for (int phase = (int)first; run == ST_OK && phase <= (int)last; phase++) {
         run = run_nodes(s, (Phase)phase);
     }
+    if (run == ST_OK) run = wait_for_queue(s, PLAN_NONE, INT_MAX);
     const Status end = s->api->capture_end(s->backend, graph);
     return run == ST_OK ? end : run;
 }
 
-Status session_capture(Session *s)
+static bool has_collectives(const Session *s, Phase phase)
 {
-    if (!s->api->capture_begin) {
-        return FAIL(ST_UNSUPPORTED, "%s has no graphs: use --exec fused", s->api->name);
-    }
+    int begin = 0, end = 0;
+    plan_phase_nodes(s->plan, phase, &begin, &end);
+    while (begin < end && !is_communication(s, begin)) begin++;
+    return begin < end;
+}
+
+/* A phase without collectives is the same in all sets. */
+static Status capture_set(Session *s, GraphSet *set)
+{
+    const bool one = plan_phase_runs(s->plan, PHASE_FORWARD) == 1;
     for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
         int begin = 0, end = 0;
         plan_phase_nodes(s->plan, (Phase)phase, &begin, &end);
-        if (begin < end) TRY(capture(s, (Phase)phase, (Phase)phase, &s->graph[phase]));
+        if (begin == end || (set != &s->graphs && !has_collectives(s, (Phase)phase))) continue;
+        TRY(capture(s, (Phase)phase, (Phase)phase, &set->phase[phase]));
     }
-    const bool one = plan_phase_runs(s->plan, PHASE_FORWARD) == 1;
-    return capture(s, PHASE_FORWARD, one ? PHASE_OPTIMIZER : PHASE_BACKWARD, &s->step_graph);
+    return capture(s, PHASE_FORWARD, one ? PHASE_OPTIMIZER : PHASE_BACKWARD, &set->step);
+}
+
+/* Everything, as the last micro-batch runs it; what the others run; and without collectives. */
+Status session_capture(Session *s)
+{
+    const int64_t last = plan_phase_runs(s->plan, PHASE_FORWARD) - 1;
+    if (!s->api->capture_begin) {
+        return FAIL(ST_UNSUPPORTED, "%s has no graphs: use --exec fused", s->api->name);
+    }
+    s->micro_batch = last;
+    TRY(capture_set(s, &s->graphs));
+    if (s->stream.n == 0) return ST_OK;
+    s->micro_batch = 0;
+    Status status = last > 0 ? capture_set(s, &s->earlier) : ST_OK;
+    s->micro_batch = last;
+    s->alone = true;
+    if (status == ST_OK) status = capture_set(s, &s->quiet);
+    s->alone = false;
+    return status;
 }
 
 /* Bytes of a row, from one to the next, and how many: one where rows follow each other. */

@@ -227,9 +227,6 @@ const OpImpl gpu_support_matmul[] = {{.name = "cublaslt",
                                       .declines = gpu_support_declines_matmul,
                                       .workspace = gpu_support_workspace_cublaslt},
                                      {0}};
-const OpImpl gpu_support_all_reduce[] = {{.name = "nccl"}, {0}};
-const OpImpl gpu_support_reduce_scatter[] = {{.name = "nccl"}, {0}};
-const OpImpl gpu_support_all_gather[] = {{.name = "nccl"}, {0}};
 const OpImpl gpu_support_bmm[] = {
     {.name = "product_fp32", .declines = gpu_support_declines_bmm_fp32},
     {.name = "cublaslt",

@@ -15,9 +15,6 @@ extern "C" {
  * Those of all other ops come from ops/gpu_kernels.def. */
 extern const OpImpl gpu_support_matmul[], gpu_support_bmm[];
 extern const OpImpl gpu_support_attention[], gpu_support_attention_grad[];
-/* planned only: ranks run on a CPU as yet */
-extern const OpImpl gpu_support_all_reduce[], gpu_support_reduce_scatter[],
-    gpu_support_all_gather[];
 
 /* Bytes of workspace that cuBLASLt gets for a GEMM and cuDNN for an attention. */
 enum { GPU_SUPPORT_CUBLASLT = 32 << 20, GPU_SUPPORT_CUDNN = 1 << 20 };

@@ -22,5 +22,10 @@ expect 2 'no such GPU can be used' bench "${model[@]}" --device cuda --warmup 0 
 expect 2 'no such GPU can be used' export "${model[@]}" --device cuda --out "$work/step.safetensors"
 expect 0 'workspace' plan "${model[@]}" --device cuda --precision bf16 --memory-limit 8GiB
 expect 0 'CUDA engine' doctor
+expect 2 'no such GPU can be used' collective --device cuda --ranks 2
+if "$program" doctor 2>/dev/null | grep -q '\[x\] ranks on GPUs'; then
+    export ROOFSTEP_NCCL=$work/nothere.so
+    expect 0 '\[ \] ranks on GPUs: NCCL: .*cannot be loaded.*install' doctor
+fi
 echo "$failures wrong"
 [ $failures = 0 ]

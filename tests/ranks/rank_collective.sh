@@ -27,6 +27,8 @@ head -n 1 messages.out | grep -q '^op,bytes,ranks,device,precision,' || fail "th
 "$program" validate all.json >/dev/null 2>validate.err || fail "validate refuses all.json"
 collective --bytes 1KiB --launcher 'mpirun --quiet' --format csv >own.out 2>log.err || fail "--launcher ended with $?"
 expect own.out '^all_reduce,1024,2,cpu,fp32,'
+collective --bytes 1KiB --device cpu --share-gpu --format csv >own.out 2>log.err || fail "--share-gpu ended with $?"
+expect own.out '^all_reduce,1024,2,cpu,fp32,'
 expect_nothing_left collective
 
 # What is in the file is not measured again, and stays in it; the page has a section for it.
@@ -62,7 +64,7 @@ refused 2 'no whole number of elements' --bytes 6
 refused 2 'too large; at most 4000000000' --bytes 5GB
 mkdir folder
 refused 2 'this is a folder; name a result file' --resume folder
-refused 2 'CPU only' --device cuda
+refused 2 'this build has none|no such GPU can be used' --device cuda
 refused 2 'no program .nothere' --launcher nothere
 refused 2 'hosts /no/such' --hosts /no/such
 exit 0

@@ -8,6 +8,7 @@
 #include "base/human.h"
 #include "base/json_text.h"
 #include "bench/cell/cell_ranks.h"
+#include "bench/cell/rank_device.h"
 #include "bench/estimate/time_estimate.h"
 #include "bench/measure/gpu_watch.h"
 #include "bench/measure/interference.h"
@@ -52,7 +53,7 @@ static Status run_step(void *self)
 {
     Cell *cell = self;
     TRY(session_run_step(&cell->session));
-    if (cell->open.config->exec != EXEC_GRAPH || cell->session.step_graph) return ST_OK;
+    if (cell->open.config->exec != EXEC_GRAPH || cell->session.graphs.step) return ST_OK;
     TRY(cell->session.api->sync(cell->session.backend));
     cell->capture_seconds = -clock_seconds();
     const Status status = session_capture(&cell->session);
@@ -98,13 +99,21 @@ static Status tell_cold(void *self, double seconds)
     return cell_link_facts(cell->open.link, r);
 }
 
+/* On a GPU steps that waited after each phase have no time of their own. */
+static Status count_step(Cell *cell, double seconds)
+{
+    if (isnan(seconds)) return ST_OK;
+    TRY(session_count_communication(&cell->session));
+    return sample_list_add(&cell->steps, seconds);
+}
+
 static Status tell_sample(void *self, const Sample *sample)
 {
     Cell *cell = self;
     gpu_watch_step(&cell->watch);
     if (!cell->comm) return cell_link_sample(cell->open.link, sample);
     Sample slowest = *sample;
-    TRY(sample_list_add(&cell->steps, sample->seconds[SAMPLE_STEP]));
+    TRY(count_step(cell, sample->seconds[SAMPLE_STEP]));
     TRY(cell_ranks_slowest(cell->comm, &slowest));
     return cell_link_sample(cell->open.link, &slowest);
 }
@@ -155,6 +164,7 @@ static Status plan_it(Cell *cell)
     TRY(rss_read(&cell->before.rss));
     if (strcmp(open->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
     TRY(placement_find(open->config, &cell->placement));
+    if (cell->comm) TRY(rank_device_join(cell->comm, &cell->placement));
     TRY(cell_link_stage(open->link, "plan", 0, 0));
     TRY(cell->comm ? cell_ranks_fit(cell->comm, &cell->fit, open->config, &cell->placement)
                    : fit_make_on(&cell->fit, open->config, &cell->placement, NULL));
@@ -174,7 +184,8 @@ static Status start(Cell *cell)
                              (clock_seconds() - opening) * 1e3, "prepare_ms",
                              cell->session.prepare_seconds * 1e3);
     TRY(cell_link_facts(cell->open.link, took));
-    if (cell->placement.backend != BACKEND_cpu) {
+    /* A GPU that ranks share works for all of them. */
+    if (cell->placement.backend != BACKEND_cpu && cell->placement.sharing <= 1) {
         gpu_watch_open(&cell->watch, cell->placement.device);
     }
     TRY(cell_link_stage(cell->open.link, "initial values", 0, 0));
@@ -256,6 +267,8 @@ static Status run_and_close(const Config *configs, int n, CellLink *link, const 
     /* Of one that failed a collective may wait for the other ranks: the process ends with it. */
     if (status != ST_OK && comm) return status;
     gpu_watch_close(&cell.watch);
+    session_drop_graphs(&cell.session);
+    comm_gpu_leave(comm);
     session_close(&cell.session);
     fit_free(&cell.fit);
     sample_list_free(&cell.steps);
@@ -290,6 +303,7 @@ Status cell_run_as_rank_with_hooks(const Config *config, CellLink *link, const C
     TRY(cell_link_stage(link, "start", 0, 0));
     TRY(comm_open(&comm));
     TRY(cell_ranks_config(comm, config, &own));
+    TRY(rank_device_find(comm, &own));
     TRY(run_and_close(&own, 1, link, hooks, comm)); /* MPI would wait for the others */
     comm_close(comm);
     return ST_OK;

@@ -30,8 +30,9 @@ static Status put_roofline(Record *r, const CellOpen *cell)
     const TimeEstimate estimate =
         time_estimate_roofline(cell->config, cell->placement, NULL, &cell->fit->model.plan);
     const double ranks = (double)plan_ranks(&cell->fit->model.plan);
-    TRY(record_put_number(r, "limit_tflops", ranks * estimate.peak_flops * 1e-12));
-    return record_put_number(r, "limit_step_ms", estimate.roof_seconds * 1e3);
+    const double sharing = fmax(cell->placement->sharing, 1); /* of one GPU */
+    TRY(record_put_number(r, "limit_tflops", ranks / sharing * estimate.peak_flops * 1e-12));
+    return record_put_number(r, "limit_step_ms", sharing * estimate.roof_seconds * 1e3);
 }
 
 /* What is recomputed, its cost in FLOPs, and the memory it saves. */
@@ -118,6 +119,7 @@ Status cell_facts_planned(const CellOpen *cell)
 static double library_bytes(const Placement *placement, const CellBaseline *before, double held,
                             double reserved)
 {
+    if (placement->sharing > 1) return (double)NAN; /* other ranks hold some of it */
     if (placement->backend != BACKEND_cpu) held = gpu_memory_grown(&before->gpu, placement->device);
     return isnan(held) ? held : fmax(held - reserved, 0);
 }
@@ -155,6 +157,21 @@ static Status release_memory(Session *s, size_t *bytes)
     return ST_OK;
 }
 
+/* Ranks that may share a GPU release theirs one after the other: each looks at what becomes free. NCCL may
+ * have made the memory of one known to others, so it ends before. */
+static Status release_in_turn(Session *s, size_t *bytes)
+{
+    if (!s->comm || s->api->touched) return release_memory(s, bytes);
+    session_drop_graphs(s);
+    comm_gpu_leave(s->comm);
+    TRY(comm_barrier(s->comm));
+    for (int r = 0; r < comm_ranks(s->comm); r++) {
+        if (r == comm_rank(s->comm)) TRY(release_memory(s, bytes));
+        TRY(comm_barrier(s->comm));
+    }
+    return ST_OK;
+}
+
 static Status put_memory(Record *r, const CellOpen *cell, const CellBaseline *before, bool last)
 {
     const MemPlan *mem = &cell->fit->binding.mem;
@@ -169,7 +186,7 @@ static Status put_memory(Record *r, const CellOpen *cell, const CellBaseline *be
     TRY(record_put_number(r, "library_mib",
                           library_bytes(cell->placement, before, held, reserved) / mib));
     if (!last) return ST_OK;
-    TRY(release_memory(cell->session, &taken));
+    TRY(release_in_turn(cell->session, &taken));
     return record_put_number(r, "device_peak_mib", (double)taken / mib);
 }
 

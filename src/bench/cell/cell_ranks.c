@@ -5,6 +5,7 @@
 #include "base/i64.h"
 #include "base/json_text.h"
 #include "base/stats.h"
+#include "comm/nccl_comm.h"
 #include "model/step_cost.h"
 
 #include <math.h>
@@ -48,13 +49,13 @@ Status cell_ranks_slowest(Comm *comm, Sample *sample)
     return ST_OK;
 }
 
-/* ---- what it cost ---- */
-
 Status cell_ranks_gather(Comm *comm, double own, double *of_ranks)
 {
     for (int r = 0; r < comm_ranks(comm); r++) of_ranks[r] = r == comm_rank(comm) ? own : -INFINITY;
     return comm_largest(comm, of_ranks, comm_ranks(comm));
 }
+
+/* ---- what it cost ---- */
 
 static Status step_alone(const CellOpen *cell, Comm *comm, int n, double *median)
 {
@@ -106,5 +107,7 @@ Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps
     TRY(record_put_number(r, "wire_mib", step_cost_of(&cell->fit->model.plan).step.wire / mib));
     TRY(record_put_text(r, "path", comm_path(comm)));
     TRY(record_put_text(r, "mpi", comm_library_version(comm)));
+    if (comm_gpu_nccl(comm))
+        TRY(record_put_text(r, "nccl", nccl_comm_version(comm_gpu_nccl(comm))));
     return cell_link_facts(cell->link, r);
 }

@@ -47,7 +47,9 @@ Status fit_available(const Config *config, const Placement *placement, const Lim
     *available = machine ? (size_t)machine->memory_bytes : 0;
     if (!machine && placement->here) {
         TRY(ask_device(placement, available));
-        *available = *available / (size_t)i64_max(config->ranks, 1) + resident;
+        const int64_t ranks =
+            placement->backend == BACKEND_cpu ? config->ranks : placement->sharing;
+        *available = *available / (size_t)i64_max(ranks, 1) + resident;
     }
     if (limit > 0 && (*available == 0 || limit < *available)) *available = limit;
     return ST_OK;

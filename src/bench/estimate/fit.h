@@ -9,9 +9,9 @@
 
 /* Bytes resident in this process, rounded up so that the same cell says the same in every command. */
 Status fit_resident(size_t *bytes);
-/* Bytes a process may hold: its share of what the device has free, which all ranks have together, and
- * `resident`, or on another machine (NULL: this one) all its memory; at most config->memory_limit. 0: not
- * known. */
+/* Bytes a process may hold: its share of what the device has free, which all ranks on a CPU have
+ * together, or those that share a GPU, and `resident`, or on another machine (NULL: this one) all its
+ * memory; at most config->memory_limit. 0: not known. */
 Status fit_available(const Config *config, const Placement *placement, const Limits *machine,
                      size_t resident, size_t *available);
 /* Bytes beside the plan: the libraries' buffers and the stacks of the threads. */

@@ -103,9 +103,6 @@ static Status check_device(const Config *config, Placement *p)
 {
     TRY(config_check_positions(config));
     if (p->backend == BACKEND_cpu) return check_cpu(config);
-    if (config->ranks > 1 && p->here)
-        return FAIL(ST_UNSUPPORTED, "--ranks %d: ranks run on a CPU only as yet; use --device cpu",
-                    (int)config->ranks);
     TRY(check_kernels(config));
     if (p->here) p->capability = backend_api(p->backend)->capability(p->device);
     p->here = p->here && p->capability > 0;

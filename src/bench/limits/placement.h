@@ -11,6 +11,7 @@ typedef struct Placement {
     int device;     /* number among those of the backend */
     int capability; /* of a GPU: 90 for 9.0; 0 on a CPU, or when no such GPU is there to ask */
     int threads;    /* on a CPU; at least 1 */
+    int sharing;    /* ranks that use this GPU; 0: one */
     bool here;      /* the device is in this machine, and this build can use it */
     char name[16];  /* "cpu", "cuda:0" */
 } Placement;

@@ -155,6 +155,7 @@ static Status make_words(Text *words, const Config *config)
     add(words, RANK_LAUNCH_WORD);
     add(words, current->command);
     rank_launch_options(words, current->options, &settled, current->model);
+    if (current->share_gpu) add(words, "--share-gpu");
     for (const char *const *word = current->words; word && *word; word++) add(words, *word);
     return text_status(words);
 }

@@ -15,6 +15,7 @@ typedef struct RankLaunch {
     const char *command;          /* whose cells these are */
     const OptionSet *options;     /* that it takes */
     const char *launcher, *hosts; /* as in comm/launcher.h */
+    bool share_gpu;               /* --share-gpu of its ranks */
     const char *model;            /* what --model was given, a list; NULL: nothing */
     const char *const
         *words; /* of its ranks, after the cell's options; ended by NULL; NULL: none */

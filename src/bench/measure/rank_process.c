@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "bench/measure/rank_report.h"
 #include "comm/comm.h"
+#include "comm/comm_activity.h"
 #include "comm/launcher.h"
 
 #include <signal.h>
@@ -37,7 +38,7 @@ static int run_body(void *arg, int out)
     CellLink link;
     signal(SIGTERM, SIG_DFL);
     atomic_store(&watch->shown->pid, getpid());
-    comm_tell_activity(&watch->shown->activity);
+    comm_activity_tell(&watch->shown->activity);
     cell_link_open(&link, out);
     const Status status = watch->cell(watch->settings, watch->config, &link);
     if (status != ST_OK) (void)cell_link_fail(&link, status);
@@ -143,12 +144,14 @@ static int judge(Watch *watch, const ChildResult *end)
 int rank_process_run(const Settings *settings, const Config *config, RankCell *cell)
 {
     ChildResult end;
+    Config own = *config;
     Watch watch = {.settings = settings,
-                   .config = config,
+                   .config = &own,
                    .cell = cell,
                    .started = clock_seconds(),
                    .launcher = getppid(),
                    .report.rank = launcher_rank()};
+    own.share_gpu = settings->share_gpu;
     watch.shown =
         mmap(NULL, sizeof *watch.shown, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (watch.shown == MAP_FAILED || watch.report.rank < 0) return 1;

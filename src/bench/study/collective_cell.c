@@ -6,9 +6,11 @@
 #include "base/human.h"
 #include "base/json_text.h"
 #include "base/stats.h"
+#include "bench/cell/rank_device.h"
 #include "bench/limits/comm_link.h"
 #include "bench/measure/sampler.h"
 #include "comm/comm.h"
+#include "comm/nccl_comm.h"
 #include "comm/shard_pieces.h"
 
 #include <math.h>
@@ -19,9 +21,15 @@ enum { OURS, PLAIN, SIDES };
 
 typedef struct Cell {
     const Config *config;
+    Config own; /* with the GPU of this rank */
     CellLink *link;
     Comm *comm;
     void *data, *owned; /* owned: the same, where it is not shared */
+    /* of ranks on GPUs; `data` is then what goes there and comes back */
+    const BackendApi *api; /* NULL: ranks on CPUs */
+    Backend *backend;
+    void *device_data;
+    int sides; /* OURS alone, where MPI has no call of its own */
     int64_t count;
     DType dtype;
     int64_t calls; /* of a sample */
@@ -33,6 +41,9 @@ typedef struct Cell {
 static void free_memory(Cell *cell)
 {
     free(cell->owned);
+    if (cell->device_data)
+        cell->api->release(cell->backend, cell->device_data, (size_t)cell->config->bytes);
+    if (cell->backend) cell->api->close(cell->backend);
     for (int side = 0; side < SIDES; side++) sample_list_free(&cell->times[side]);
 }
 
@@ -46,10 +57,16 @@ static Status take_memory(Cell *cell)
         return FAIL(ST_NO_MEMORY, "%d ranks need %s, and %s is available", (int)cell->config->ranks,
                     human_bytes(needed).s, human_bytes((double)left).s);
     TRY(comm_barrier(cell->comm)); /* nobody takes memory before all have looked */
-    cell->data = comm_share(cell->comm, bytes);
+    if (!cell->api) cell->data = comm_share(cell->comm, bytes);
     if (cell->data) return ST_OK;
     cell->data = cell->owned = aligned_alloc(page, (bytes + page - 1) / page * page);
     return cell->data ? ST_OK : NO_MEMORY("for %zu bytes", bytes);
+}
+
+static Status take_device_memory(Cell *cell)
+{
+    if (!cell->api) return ST_OK;
+    return cell->api->alloc(cell->backend, (size_t)cell->config->bytes, &cell->device_data);
 }
 
 /* ---- right ---- */
@@ -140,22 +157,41 @@ static Status check_result(const Cell *cell, bool plain)
 
 static Status call(Cell *cell, bool plain)
 {
+    if (cell->api)
+        return nccl_comm_collective(comm_gpu_nccl(cell->comm), cell->backend, cell->config->op,
+                                    cell->device_data, cell->count, cell->dtype);
     return comm_collective(cell->comm, cell->config->op, plain, cell->data, cell->count,
                            cell->dtype);
+}
+
+static Status to_device(Cell *cell)
+{
+    if (!cell->api) return ST_OK;
+    return cell->api->upload(cell->backend, cell->device_data, cell->data,
+                             (size_t)cell->config->bytes);
+}
+
+static Status from_device(Cell *cell)
+{
+    if (!cell->api) return ST_OK;
+    return cell->api->download(cell->backend, cell->data, cell->device_data,
+                               (size_t)cell->config->bytes);
 }
 
 static Status check(Cell *cell)
 {
     TRY(cell_link_stage(cell->link, "check", 0, 0));
-    for (int side = 0; side < SIDES; side++) {
+    for (int side = 0; side < cell->sides; side++) {
         fill(cell);
+        TRY(to_device(cell));
         TRY(call(cell, side == PLAIN));
+        TRY(from_device(cell));
         const Status status = check_result(cell, side == PLAIN);
         if (status != ST_OK && side == PLAIN) status_context("MPI's own call");
         TRY(status);
     }
     memset(cell->data, 0, (size_t)cell->config->bytes); /* sums of it stay finite */
-    return ST_OK;
+    return to_device(cell);
 }
 
 /* ---- fast ---- */
@@ -165,6 +201,7 @@ static Status time_calls(Cell *cell, bool plain, double *seconds)
     TRY(comm_barrier(cell->comm));
     const double begun = clock_seconds();
     for (int64_t i = 0; i < cell->calls; i++) TRY(call(cell, plain));
+    if (cell->api) TRY(cell->api->sync(cell->backend));
     *seconds = (clock_seconds() - begun) / (double)cell->calls;
     return ST_OK;
 }
@@ -183,7 +220,7 @@ static Status warm_up(Cell *cell)
     cell->calls = 1;
     for (int64_t i = 0; i < i64_max(cell->config->warmup, 1); i++) {
         TRY(cell_link_stage(cell->link, "warm-up", i + 1, cell->config->warmup));
-        TRY(time_calls(cell, true, &seconds));
+        if (cell->sides > PLAIN) TRY(time_calls(cell, true, &seconds));
         TRY(time_calls(cell, false, &seconds));
         once = fmin(once, seconds);
     }
@@ -200,14 +237,14 @@ static Status measure(Cell *cell)
         TRY(agree(cell, &goes_on));
         if (!goes_on) break;
         TRY(cell_link_stage(cell->link, "step", i + 1, config->steps));
-        for (int side = 0; side < SIDES; side++) {
+        for (int side = 0; side < cell->sides; side++) {
             double seconds = 0;
             TRY(time_calls(cell, side == PLAIN, &seconds));
             TRY(sample_list_add(&cell->times[side], seconds));
         }
     }
     /* The slowest rank's time is that of the collective. */
-    for (int side = 0; side < SIDES; side++)
+    for (int side = 0; side < cell->sides; side++)
         TRY(comm_largest(cell->comm, cell->times[side].seconds, cell->times[side].n));
     return ST_OK;
 }
@@ -246,23 +283,44 @@ static Status tell(const Cell *cell)
         sample.seconds[SAMPLE_STEP] = cell->times[OURS].seconds[i];
         TRY(cell_link_sample(cell->link, &sample));
     }
-    for (int side = 0; side < SIDES; side++) {
+    for (int side = 0; side < cell->sides; side++) {
         s[side] = stats_summary(cell->times[side].seconds, cell->times[side].n);
         TRY(put_figures(r, cell, &s[side], side == PLAIN ? "mpi_" : ""));
     }
-    TRY(record_put_number(r, "mpi_ratio", s[PLAIN].median / s[OURS].median));
+    if (cell->sides > PLAIN)
+        TRY(record_put_number(r, "mpi_ratio", s[PLAIN].median / s[OURS].median));
     TRY(record_put_int(r, "calls", cell->calls));
-    TRY(record_put_text(r, "device", "cpu"));
+    TRY(record_put_text(r, "device", cell->api ? cell->config->device : "cpu"));
     TRY(record_put_text(r, "path", cell->owned ? comm_path(cell->comm) : "shared arrays"));
     TRY(record_put_text(r, "mpi", comm_library_version(cell->comm)));
+    if (cell->api) TRY(record_put_text(r, "nccl", nccl_comm_version(comm_gpu_nccl(cell->comm))));
     return cell_link_facts(cell->link, r);
+}
+
+/* ---- the path ---- */
+
+/* Without --device ranks are on CPUs. */
+static Status find_device(Cell *cell, const Config *config)
+{
+    Placement placement;
+    if (strncmp(config->device, "cuda", 4) != 0) return ST_OK;
+    cell->own = *config;
+    TRY(rank_device_find(cell->comm, &cell->own));
+    TRY(placement_find(&cell->own, &placement));
+    TRY(rank_device_join(cell->comm, &placement));
+    cell->config = &cell->own;
+    cell->api = backend_api(placement.backend);
+    cell->sides = PLAIN;
+    return cell->api->open(&cell->backend, placement.device);
 }
 
 static Status run(Cell *cell)
 {
     TRY(comm_open(&cell->comm));
     TRY(comm_check_ranks(cell->comm, cell->config->ranks));
+    TRY(find_device(cell, cell->config));
     TRY(take_memory(cell));
+    TRY(take_device_memory(cell));
     TRY(check(cell));
     TRY(warm_up(cell));
     TRY(measure(cell));
@@ -271,16 +329,20 @@ static Status run(Cell *cell)
 
 Status collective_cell_run(const Settings *settings, const Config *config, CellLink *link)
 {
-    (void)settings;
     const DType dtype = config->precision == PRECISION_BF16 ? DT_BF16 : DT_F32;
     Cell cell = {.config = config,
                  .link = link,
                  .dtype = dtype,
+                 .sides = SIDES,
                  .count = config->bytes / (int64_t)plan_dtype_size(dtype)};
+    (void)settings;
     TRY(cell_link_stage(link, "start", 0, 0));
     const Status status = run(&cell);
+    /* MPI would wait for the other ranks, and so would the GPU. */
+    if (status != ST_OK && cell.api) return status;
+    comm_gpu_leave(cell.comm);
     free_memory(&cell);
-    TRY(status); /* MPI would wait for the other ranks */
+    TRY(status);
     comm_close(cell.comm);
     return cell_link_end(link, RECORD_OK, NULL);
 }

@@ -34,7 +34,8 @@ const Command cmd_bench = {
         "  roofstep bench --size small --until 1%             (until the interval is +-1 %, at "
         "most 60 s)\n"
         "  roofstep bench --size small --peer torch           (and PyTorch's time)\n"
-        "  roofstep bench --size small --ranks 1,2,4          (data parallel, over MPI)\n",
+        "  roofstep bench --size small --ranks 1,2,4          (data parallel: MPI, on GPUs "
+        "NCCL)\n",
     .options = {.taken = OPTION_LIST(BENCH_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER,
                                      OPTION_PEER_VARIANT, OPTION_NVTX, OPTION_ANNOTATE_MHA,
                                      OPTION_PEER_ROUNDS, OPTIONS_RANKS),

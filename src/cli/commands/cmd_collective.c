@@ -1,6 +1,7 @@
 /* roofstep collective: what ranks do together, alone. */
 #include "base/array.h"
 #include "bench/cell/supported.h"
+#include "bench/limits/placement.h"
 #include "bench/study/collective_cell.h"
 #include "cli/command.h"
 #include "cli/commands/bench_output.h"
@@ -33,13 +34,13 @@ static int make_cells(const Settings *settings, const Sweep *sweep, Config *cell
     return n;
 }
 
+/* Which GPUs there are, the ranks say. */
 static Status check(const Sweep *sweep)
 {
+    Placement place;
     for (int i = 0; i < sweep->n; i++) {
-        const char *device = sweep->configs[i].device;
-        if (strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0)
-            return FAIL(ST_UNSUPPORTED, "--device %s: collectives run on a CPU only as yet",
-                        device);
+        if (strncmp(sweep->configs[i].device, "cuda", 4) == 0)
+            return placement_find(&sweep->configs[i], &place);
     }
     return ST_OK;
 }
@@ -123,17 +124,20 @@ static const char help[] =
     "time, algorithm and bus bandwidth as nccl-tests define them, beside the MPI library's own "
     "call\n"
     "on the same memory, in turn. Every element is checked first. A rank that dies, hangs or runs\n"
-    "out of memory is a row that names it.\n"
+    "out of memory is a row that names it. With --device cuda each rank takes a GPU, and NCCL "
+    "moves\n"
+    "the bytes.\n"
     "\n"
     "  roofstep collective\n"
     "  roofstep collective --op all_reduce,all_gather --bytes 1KB-1GB*4 --ranks 2,4\n"
     "  roofstep collective --precision bf16 --bytes 25MB --ranks 4 --out collective.json\n"
     "  roofstep collective --ranks 2,4,8 --out c.json     (killed? --resume c.json)\n"
+    "  roofstep collective --device cuda --ranks 8 --op all_reduce,reduce_scatter\n"
     "  roofstep collective --ranks 16 --hosts machines --launcher 'mpirun --mca btl tcp,self'\n";
 
 static const OptionWords words[] = {
     {.id = OPTION_BYTES, .by_default = usual},
-    {.id = OPTION_DEVICE, .value = "cpu"},
+    {.id = OPTION_DEVICE, .value = "cpu|cuda", .by_default = "cpu"},
     {.id = OPTION_PRECISION, .value = "fp32|bf16", .help = "of the elements"},
     {.id = OPTION_WARMUP, .help = "samples before measuring"},
     {.id = OPTION_STEPS, .help = "samples of each cell, at most"},
@@ -143,9 +147,10 @@ const Command cmd_collective = {
     .name = "collective",
     .summary = "all-reduce, all-gather, reduce-scatter, broadcast: time and bandwidth",
     .help = help,
-    .options = {.taken = OPTION_LIST(COLLECTIVE_LISTS, OPTION_DEVICE, OPTION_WARMUP, OPTION_STEPS,
-                                     OPTION_SAMPLE_TIME, OPTION_TIMEOUT, OPTION_LAUNCHER,
-                                     OPTION_HOSTS, OPTION_OUT_JSON, OPTION_RESUME, OPTIONS_OUTPUT),
+    .options = {.taken =
+                    OPTION_LIST(COLLECTIVE_LISTS, OPTION_DEVICE, OPTION_WARMUP, OPTION_STEPS,
+                                OPTION_SAMPLE_TIME, OPTION_TIMEOUT, OPTION_LAUNCHER, OPTION_HOSTS,
+                                OPTION_SHARE_GPU, OPTION_OUT_JSON, OPTION_RESUME, OPTIONS_OUTPUT),
                 .lists = OPTION_LIST(COLLECTIVE_LISTS),
                 .formats = COLLECTIVE_REPORT_FORMATS,
                 .defaults = config_collective_defaults,

@@ -14,6 +14,7 @@
 #include "bench/record/environment.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "comm/nccl_comm.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "prof/activity_cupti.h"
 #include "report/page/page.h"
@@ -126,11 +127,12 @@ static void list_gpu_features(Doctor *d)
 
 static void list_features(Doctor *d)
 {
-    char mpi[512];
+    char mpi[512], nccl[NCCL_COMM_TEXT];
     const bool ranks = rank_launch_describe(mpi, sizeof mpi);
     feature(d, true, "CPU engine", "%s", blas_cpu_name());
     list_gpu_features(d);
     feature(d, ranks, "ranks", "%s", mpi);
+    if (d->gpu_built) feature(d, nccl_comm_describe(nccl), "ranks on GPUs", "NCCL: %s", nccl);
     feature(d, d->limits_stored, "measured limits", "%s",
             d->limits_stored ? d->limits.time_utc : "none yet: run roofstep limits");
     feature(

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bench/cell/cell_ranks.h"
+#include "bench/cell/rank_device.h"
 #include "bench/cell/runner.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -61,6 +62,7 @@ static Status run_as_rank(const Settings *settings, const Config *config, CellLi
     TRY(comm_open(&comm));
     TRY(cell_ranks_config(comm, config, &own));
     const char *path = comm_rank(comm) == 0 ? path_of(settings) : "/dev/null";
+    TRY(rank_device_find(comm, &own));
     TRY(export_step(&own, settings->model, path, comm, &summary));
     if (comm_rank(comm) == 0) tell(path, &summary);
     comm_close(comm);

@@ -4,6 +4,7 @@
 #include "base/human.h"
 #include "base/i64.h"
 #include "bench/cell/cell_ranks.h"
+#include "bench/cell/rank_device.h"
 #include "bench/estimate/fit.h"
 #include "exec/init.h"
 #include "exec/param_values.h"
@@ -346,6 +347,7 @@ Status export_step(const Config *config, const char *model, const char *path, Co
     Export e = {.config = config, .model = &fit.model, .session = &session, .file = &file};
     *summary = (ExportSummary){0};
     TRY(placement_find(config, &placement));
+    if (comm) TRY(rank_device_join(comm, &placement));
     TRY(weights_open(&weights, model));
     if (safetensors_reader_reads(weights, path))
         return FAIL(ST_USAGE, "--out %s has the weights of the model: choose another file",
@@ -362,5 +364,8 @@ Status export_step(const Config *config, const char *model, const char *path, Co
     TRY(init_session(&session, &fit.model));
     if (weights) TRY(weights_load(&session, &fit.model, &e.tensors, weights));
     summary->weights = weights != NULL;
-    return run_and_write(&e, summary);
+    TRY(run_and_write(&e, summary));
+    session_drop_graphs(&session);
+    comm_gpu_leave(comm);
+    return ST_OK;
 }

@@ -69,7 +69,15 @@ static void put_notes(Table *table, const RecordSet *rows)
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *row = record_set_at(rows, i);
         const char *mpi = record_text(row, "mpi"), *path = record_text(row, "path");
+        const char *nccl = record_text(row, "nccl");
         if (!mpi || !path) continue;
+        if (nccl) {
+            table_note_printf(table,
+                              "through %s (NCCL %s; %s has started the ranks). Every element was "
+                              "checked before the first sample",
+                              path, nccl, mpi);
+            break;
+        }
         table_note_printf(table,
                           "ours goes through %s; MPI: the library's own call on the same memory, "
                           "in turn with ours (%s). Every element was checked before the first "

@@ -45,8 +45,6 @@ static void test_every_op_has_an_implementation(void **state)
     (void)state;
     const bool absent = backend_api(BACKEND_cuda)->absent;
     for (int op = 0; op < OP_COUNT; op++) {
-        if (plan_op_category((OpKind)op) == CATEGORY_communication)
-            continue; /* ranks run on a CPU */
         const OpImpl *impl = op_impls((OpKind)op, BACKEND_cuda);
         assert_non_null(impl->name);
         for (; impl->name; impl++) {
