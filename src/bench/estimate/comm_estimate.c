@@ -75,14 +75,25 @@ typedef struct Clock {
     double *seconds; /* of each node */
 } Clock;
 
+/* Collectives that were handed over run without a gap: one is beside it until all are done. */
+static double end_beside(const CommEstimateInput *in, const Clock *clock, double begin, double time)
+{
+    const double left = fmax(clock->free[QUEUE_COMMUNICATION] - begin, 0);
+    if (in->beside >= 1 || time <= left * in->beside) return begin + time / in->beside;
+    return begin + left + time - left * in->beside;
+}
+
 static void run_node(const CommEstimateInput *in, Clock *clock, int i)
 {
     const Queue queue = in->plan->nodes[i].queue;
+    const double time = clock->seconds[i];
     double begin = clock->free[queue];
     if (in->waits[i] != PLAN_NONE) begin = fmax(begin, clock->done[in->waits[i]]);
     if (queue == QUEUE_COMMUNICATION && in->handed_over)
         begin = fmax(begin, clock->free[QUEUE_COMPUTE]);
-    clock->done[i] = clock->free[queue] = begin + clock->seconds[i];
+    clock->done[i] =
+        queue == QUEUE_COMPUTE && time > 0 ? end_beside(in, clock, begin, time) : begin + time;
+    clock->free[queue] = clock->done[i];
 }
 
 /* Of micro-batch `run` of `runs`. */

@@ -16,6 +16,9 @@ typedef struct CommEstimateInput {
     /* A collective begins no sooner than the compute queue comes to its place in the plan: so on a CPU, where
      * the thread that computes hands it over. A GPU's streams wait for what waits[] says alone. */
     bool handed_over;
+    /* What is left of the rate of compute nodes while a collective runs beside: 1, or on a CPU, where it
+     * takes one of the rank's cores, what the other ones have. Below 1 only where handed_over. */
+    double beside;
 } CommEstimateInput;
 
 /* Seconds of a step. */

@@ -46,11 +46,13 @@ static Status single_roof(const Config *config, const Placement *placement, cons
 static Status simulate(CommForecast *out, const Placement *placement, const Binding *binding,
                        const CommForecastInput *input, const double *seconds)
 {
+    const bool cpu = placement->backend == BACKEND_cpu;
     const CommEstimateInput step = {.plan = binding->plan,
                                     .waits = binding->waits,
                                     .seconds = seconds,
                                     .links = input->links,
-                                    .handed_over = placement->backend == BACKEND_cpu};
+                                    .handed_over = cpu,
+                                    .beside = cpu ? 1 - 1.0 / placement->threads : 1};
     if (plan_ranks(binding->plan) > 1 && !input->links) {
         NONE(out, "the links between ranks are not known: give --link BANDWIDTH,LATENCY such as "
                   "450GB/s,5us");

@@ -54,13 +54,18 @@ static void all_reduce(Queue queue, int waits_for)
     assert_int_equal(plan_add_node(&plan, &node, &x, 1, &x, 1), ST_OK);
 }
 
-static CommEstimate estimate(const CommLinks *links, bool handed_over)
+static CommEstimate estimate_beside(const CommLinks *links, bool handed_over, double beside)
 {
-    const CommEstimateInput input = {&plan, waits, seconds, links, handed_over};
+    const CommEstimateInput input = {&plan, waits, seconds, links, handed_over, beside};
     CommEstimate out;
     assert_int_equal(comm_estimate_step(&input, &out), ST_OK);
     assert_true(fabs(out.step - out.compute - out.exposed) < 1e-9);
     return out;
+}
+
+static CommEstimate estimate(const CommLinks *links, bool handed_over)
+{
+    return estimate_beside(links, handed_over, 1);
 }
 
 static void assert_about(double x, double wanted)
@@ -152,6 +157,29 @@ static void handed_over_or_not(void **state)
     assert_about(estimate(&links, false).step, 5);
 }
 
+/* Where a collective takes cores from the work beside it, that is part of what is exposed. */
+static void cores_are_shared(void **state)
+{
+    (void)state;
+    const CommLinks links = links_of(4);
+    overlapping(5);
+    /* 3, then 4 s at three quarters of the rate do 3 of the 5 s, then 2, then 1 */
+    assert_about(estimate_beside(&links, true, 0.75).step, 10);
+    assert_about(estimate_beside(&links, true, 0.75).exposed, 1);
+    /* one core: nothing is hidden */
+    assert_about(estimate_beside(&links, true, 0).exposed, 4);
+}
+
+/* It ends beside the collective. */
+static void short_work_beside(void **state)
+{
+    (void)state;
+    const CommLinks links = links_of(4);
+    overlapping(1.5);
+    assert_about(estimate_beside(&links, true, 0.75).step, 8);   /* 1.5 takes 2 of the 4 */
+    assert_about(estimate_beside(&links, true, 0.25).step, 8.5); /* 4 s do 1, then 0.5 */
+}
+
 /* Of three micro-batches the last one communicates, with the whole gradient. */
 static void last_micro_batch_communicates(void **state)
 {
@@ -185,7 +213,7 @@ static void says_what_is_missing(void **state)
 {
     (void)state;
     CommLinks links = links_of(1);
-    CommEstimateInput input = {&plan, waits, seconds, &links, true};
+    CommEstimateInput input = {&plan, waits, seconds, &links, true, 1};
     CommEstimate out;
     all_reduce(QUEUE_COMPUTE, PLAN_NONE);
     plan.ranks = 6;
@@ -213,6 +241,8 @@ int main(void)
                                        TEST(step_ends_with_both_queues),
                                        TEST(handed_over_or_not),
                                        TEST(last_micro_batch_communicates),
+                                       TEST(cores_are_shared),
+                                       TEST(short_work_beside),
                                        TEST(one_rank_sends_nothing),
                                        TEST(says_what_is_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
