@@ -69,10 +69,11 @@ section "one GPU for all ranks${mps:+, under MPS}"
 # One rank with all batches, then as many ranks as there are batches.
 for ranks in 2 3 4; do
     export_step "one$ranks" --batch $((2 * ranks))
-    for parallel in ddp-naive ddp-flat ddp; do
+    for parallel in ddp-naive ddp-flat ddp zero1 fsdp; do
         export_step "$parallel$ranks" --batch 2 --ranks $ranks --share-gpu --parallel $parallel --bucket 3KB
     done
     export_step "again$ranks" --batch 2 --ranks $ranks --share-gpu --parallel ddp --bucket 3KB
+    export_step "again_fsdp$ranks" --batch 2 --ranks $ranks --share-gpu --parallel fsdp
 done
 n=0
 while read -r bound options; do
@@ -89,22 +90,32 @@ done <<'CASES'
 3e-2 --precision bf16
 3e-2 --precision fp16
 3e-2 --precision bf16 --accumulate 2
+1e-5 --parallel zero1 --clip 0.05
+1e-5 --parallel fsdp --exec eager --recompute block
+3e-2 --parallel zero1 --precision bf16 --accumulate 2
+3e-2 --parallel fsdp --precision bf16 --accumulate 2
+3e-2 --parallel zero1 --precision fp16
+3e-2 --parallel fsdp --precision fp16 --comm-precision bf16
 CASES
 finish
 for ranks in 2 3 4; do
-    for parallel in ddp-naive ddp-flat ddp; do compare "one$ranks" "$parallel$ranks" 1e-5; done
+    for parallel in ddp-naive ddp-flat ddp zero1 fsdp; do compare "one$ranks" "$parallel$ranks" 1e-5; done
     compare "ddp$ranks" "again$ranks" 0 bits
+    compare "fsdp$ranks" "again_fsdp$ranks" 0 bits
 done
 # A sum of two is the same either way; of three NCCL chooses the order by the place in the array.
 compare ddp-flat2 ddp2 0 bits
 compare ddp-flat2 ddp-naive2 0 bits
+compare ddp-flat2 zero12 0 bits
+compare ddp-flat2 fsdp2 0 bits
 for i in $(seq $n); do compare "case_one$i" "case_many$i" "${bounds[i]}"; done
 section "exports are the same step"
 
 # An export looks at every node, so that none runs beside others. Here they do, and graphs are replayed.
+ways=ddp,ddp-flat,ddp-naive,zero1,fsdp
 step=(bench "${tiny[@]}" --warmup 1 --steps 3 --lr 0.01 --bucket 3KB "${late[@]}" --format json)
-job rows_fused "${step[@]}" "${share[@]}" --batch 2 --ranks 2 --exec fused --accumulate 1,2 --parallel ddp,ddp-flat,ddp-naive
-job rows_graph "${step[@]}" "${share[@]}" --batch 2 --ranks 2 --exec graph --accumulate 1,2 --parallel ddp,ddp-flat,ddp-naive
+job rows_fused "${step[@]}" "${share[@]}" --batch 2 --ranks 2 --exec fused --accumulate 1,2 --parallel $ways
+job rows_graph "${step[@]}" "${share[@]}" --batch 2 --ranks 2 --exec graph --accumulate 1,2 --parallel $ways
 job rows_three "${step[@]}" "${share[@]}" --batch 2 --ranks 3 --exec graph,eager --parallel ddp
 job rows_again "${step[@]}" "${share[@]}" --batch 2 --ranks 3 --exec graph --parallel ddp
 job rows_one "${step[@]}" --device cuda:0 --batch 4 --exec graph --accumulate 1,2
@@ -131,7 +142,7 @@ def near(a, b, bound):
     return abs(a - b) <= bound * abs(b)
 two = rows('rows_fused') + rows('rows_graph')
 three, again, small = rows('rows_three'), rows('rows_again'), rows('rows_small')
-assert len(two) == 12 and len(three) == 2 and len(again) == len(small) == 1
+assert len(two) == 20 and len(three) == 2 and len(again) == len(small) == 1
 for r in two + three + again + small:
     assert r['path'] == 'NCCL over sockets, one GPU shared' and r['nccl'], r
     assert r['communication_ms'] > 0 and r['exposed_ms'] >= 0 and r['wire_mib'] > 0, r

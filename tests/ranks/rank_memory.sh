@@ -30,7 +30,7 @@ for cell in cells:
             more = 4 if name == 'initial' else 0
             assert -0.01 * at['planned_mib'] < at['measured_mib'] - at['planned_mib'] < 0.01 * at['planned_mib'] + more, (cell['parallel'], name, at)
             parts = sum(at[f'measured_{part}_mib'] for part in ('parameters', 'moments', 'rest'))
-            assert abs(parts - at['measured_mib']) < 1e-6, at
+            assert abs(parts - at['measured_mib']) < 1e-5, at  # figures have 8 digits
         assert trains or row['after_optimizer']['alive_mib'] is None
         assert row['initial']['planned_mib'] <= row['peak']['planned_mib']
         if not cell['parallel'].startswith('ddp'):

@@ -125,7 +125,8 @@ static Status tell_interference(const Cell *cell)
     const InterferenceShares shares = interference_since(&cell->interference);
     if (shares.seconds < least_seconds) return ST_OK;
     CLEANUP(json_text_free) Record *r = json_pack("{s:f}", "stolen_percent", 100 * shares.steal);
-    if (cell->placement.backend == BACKEND_cpu)
+    if (cell->placement.backend == BACKEND_cpu &&
+        !cell->comm) /* other ranks are no other programs */
         TRY(record_put_number(r, "others_percent", 100 * shares.others));
     return cell_link_facts(cell->open.link, r);
 }
@@ -164,6 +165,9 @@ static Status plan_it(Cell *cell)
     TRY(rss_read(&cell->before.rss));
     if (strcmp(open->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
     TRY(placement_find(open->config, &cell->placement));
+    if (cell->hooks->cpu_only && cell->comm && cell->placement.backend != BACKEND_cpu)
+        return FAIL(ST_UNSUPPORTED, "%s --ranks runs on CPUs only as yet: use --device cpu",
+                    cell->hooks->cpu_only);
     if (cell->comm) TRY(rank_device_join(cell->comm, &cell->placement));
     TRY(cell_link_stage(open->link, "plan", 0, 0));
     TRY(cell->comm ? cell_ranks_fit(cell->comm, &cell->fit, open->config, &cell->placement)

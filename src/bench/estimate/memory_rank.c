@@ -37,7 +37,7 @@ static bool is_bucket(const Plan *plan, const MemoryBlock *block)
 {
     bool holds = false;
     const bool lasts = block->persistent && block->usage != MEMORY_GRAD_SUM;
-    if (lasts || block->tensor == PLAN_NONE) return false;
+    if (lasts || block->usage == MEMORY_GATHERED || block->tensor == PLAN_NONE) return false;
     for (int i = 0; i < plan->n_tensors && !holds; i++)
         holds = plan->tensors[i].base == block->tensor;
     return holds && is_sent(plan, block->tensor);
@@ -49,6 +49,7 @@ static MemoryRankFigure figure_of(MemoryClass usage)
         [MEMORY_PARAM] = MEMORY_RANK_parameters,
         [MEMORY_MASTER] = MEMORY_RANK_parameters,
         [MEMORY_COPY] = MEMORY_RANK_parameters,
+        [MEMORY_GATHERED] = MEMORY_RANK_parameters,
         [MEMORY_MOMENT] = MEMORY_RANK_moments,
         [MEMORY_GRAD_SUM] = MEMORY_RANK_gradients,
         [MEMORY_FIXED] = MEMORY_RANK_workspace,

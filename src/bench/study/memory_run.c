@@ -112,5 +112,6 @@ Status memory_run_cell(const Config *config, CellLink *link)
 Status memory_run_as_rank(const Settings *settings, const Config *config, CellLink *link)
 {
     (void)settings;
-    return cell_run_as_rank_with_hooks(config, link, &(CellHooks){.measure = measure});
+    return cell_run_as_rank_with_hooks(config, link,
+                                       &(CellHooks){.measure = measure, .cpu_only = "memory"});
 }

@@ -187,7 +187,7 @@ static Status tell_none(CellLink *link)
 
 Status profile_cell_run(const Config *config, CellLink *link, const ProfileTask *task)
 {
-    const CellHooks more = {.self = (void *)task, .measured = measured};
+    const CellHooks more = {.self = (void *)task, .measured = measured, .cpu_only = "profile"};
     TRY(tell_none(link));
     return config->ranks > 1 ? cell_run_as_rank_with_hooks(config, link, &more)
                              : cell_run_with_hooks(config, link, &more);
