@@ -47,11 +47,16 @@ typedef struct Signal {
 
 /* A thread that goes to sleep writes `sleepers` and then reads `count`; here it is the other way
  * round. Both orders are sequentially consistent, so that one of the two threads sees the other. */
-static void raise_signal(Signal *s)
+static void raise_to(Signal *s, uint32_t count)
 {
-    __atomic_fetch_add(&s->count, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&s->count, count, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&s->sleepers, __ATOMIC_SEQ_CST) == 0) return;
     syscall(SYS_futex, &s->count, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void raise_signal(Signal *s)
+{
+    raise_to(s, __atomic_load_n(&s->count, __ATOMIC_RELAXED) + 1);
 }
 
 static bool raised(const Signal *s, uint32_t before)
@@ -124,7 +129,7 @@ static struct {
     ThreadTeamSpin spin;
     ThreadTeamBody *body; /* of the region; NULL: the threads end */
     const void *data;
-    Signal start; /* of a region */
+    Signal start; /* of a region: its lowest bit says that the last thread has no part in it */
     Barrier barrier, end;
 } team;
 
@@ -142,27 +147,36 @@ void thread_team_barrier(int threads)
     if (threads > 1) wait_at(&team.barrier, threads);
 }
 
-/* Worker i is thread i + 1. It does not wait for the others at the end, but for the next region. */
+/* Worker i is thread i + 1. It does not wait for the others at the end, but for the next region: awake, unless it
+ * had no part in the last one, whose core someone else needs. Nobody waits for one that has no part: it may come
+ * late, and miss such regions. */
 static void *work(void *number)
 {
     const int thread = (int)(intptr_t)number, threads = team.threads;
     const ThreadTeamSpin time = team.spin;
+    uint32_t region = 0;
+    int part_of = threads;
     cpu_places_bind(thread, threads);
     openmp_library_set_threads(1);
-    for (uint32_t region = 0;; region++) {
-        wait_for(&team.start, region, time.before_sleep);
+    for (;;) {
+        wait_for(&team.start, region, thread < part_of ? time.before_sleep : 0);
+        region = __atomic_load_n(&team.start.count, __ATOMIC_SEQ_CST);
+        part_of = threads - (int)(region & 1);
+        if (thread >= part_of) continue;
         if (!team.body) return NULL;
-        team.body(team.data, thread, threads);
-        const uint32_t before = arrive(&team.end, threads);
+        team.body(team.data, thread, part_of);
+        const uint32_t before = arrive(&team.end, part_of);
         spin_uncontended(&team.end.open, before, time.in_region);
     }
 }
 
-static void begin(ThreadTeamBody *body, const void *data)
+/* For all threads, or all but the last. */
+static void begin(ThreadTeamBody *body, const void *data, int threads)
 {
     team.body = body;
     team.data = data;
-    raise_signal(&team.start);
+    const uint32_t last = __atomic_load_n(&team.start.count, __ATOMIC_RELAXED);
+    raise_to(&team.start, (last | 1) + 1 + (threads < team.threads));
 }
 
 /* ---- starting and ending threads ---- */
@@ -189,7 +203,7 @@ static void watch_forks(void)
 /* The first `n` workers are there. */
 static void end_threads(int n)
 {
-    begin(NULL, NULL);
+    begin(NULL, NULL, team.threads);
     for (int i = 0; i < n; i++) pthread_join(team.workers[i], NULL);
     forget_threads();
 }
@@ -242,7 +256,8 @@ Status thread_team_start(int threads)
 /* Tests alone come here without thread_team_start(). */
 static bool has_threads(int threads)
 {
-    if (threads == team.threads || start_threads(threads) == ST_OK) return true;
+    if (threads == team.threads || threads == team.threads - 1 || start_threads(threads) == ST_OK)
+        return true;
     log_warning("%s; computing with 1", status_message());
     return false;
 }
@@ -253,7 +268,7 @@ void thread_team_run(int threads, ThreadTeamBody *body, const void *data)
     if (!together || !has_threads(threads)) {
         body(data, 0, 1);
     } else {
-        begin(body, data);
+        begin(body, data, threads);
         body(data, 0, threads);
         wait_at(&team.end, threads);
     }

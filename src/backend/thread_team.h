@@ -1,7 +1,8 @@
 /* The threads that compute on this CPU. A region is what they do together: it starts when the
  * caller, thread 0, hands its body to the others, and ends when all have returned from it.
  * Threads are created for the first region, kept, and created again when a region asks for
- * another number. A forked child starts its own.
+ * another number; one less is all but the last, which sleeps and leaves its core to another
+ * thread of the process. A forked child starts its own.
  *
  * A region inside a region, or from a second thread meanwhile, runs on the calling thread alone:
  * its body sees one thread.

@@ -30,6 +30,14 @@ static Status take_memory(Session *s)
     return ST_OK;
 }
 
+/* While something travels, its thread has a core, too: the others, of which each has an equal part, would all wait
+ * for the one that shares it. */
+static int threads_now(const Session *s)
+{
+    const int threads = s->binding->threads;
+    return s->queue && threads > 1 && comm_queue_is_busy(s->queue) ? threads - 1 : threads;
+}
+
 static OpCall node_call(const Session *s, int node)
 {
     return (OpCall){.backend = s->backend,
@@ -38,7 +46,7 @@ static OpCall node_call(const Session *s, int node)
                     .memory = s->memory,
                     .workspace =
                         s->arena ? (char *)s->arena + s->binding->mem.workspace[node] : NULL,
-                    .threads = s->binding->threads,
+                    .threads = threads_now(s),
                     .state = &s->state[node],
                     .comm = s->comm};
 }

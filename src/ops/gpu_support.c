@@ -102,9 +102,9 @@ const char *gpu_support_declines_adamw(const Plan *plan, const Node *node)
     const DType narrow = gpu_support_adamw_narrow(plan, node);
     for (int i = 0; i < node->n_in - 1; i++) {
         const Tensor *copy = plan_out(plan, node, 4 * i + 3), *g = plan_in(plan, node, i);
-        if (copy && copy->dtype != narrow) return "copies differ in dtype";
-        if (g->dtype != DT_F32 && g->dtype != narrow)
-            return "gradients differ in dtype from copies";
+        if ((copy && copy->dtype != narrow) || (g->dtype != DT_F32 && g->dtype != narrow))
+            return "its 16-bit gradients and copies have to be of one dtype: with --precision fp16 "
+                   "gradients travel in fp32 or auto, not in bf16";
     }
     return gpu_support_declines_f64(plan, node);
 }

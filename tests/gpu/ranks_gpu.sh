@@ -95,7 +95,7 @@ done <<'CASES'
 3e-2 --parallel zero1 --precision bf16 --accumulate 2
 3e-2 --parallel fsdp --precision bf16 --accumulate 2
 3e-2 --parallel zero1 --precision fp16
-3e-2 --parallel fsdp --precision fp16 --comm-precision bf16
+3e-2 --parallel fsdp --precision bf16 --comm-precision fp32
 CASES
 finish
 for ranks in 2 3 4; do

@@ -106,6 +106,21 @@ static void thousands_of_regions(void **state)
     assert_int_equal(sum, 40000 + 300 / 7 * (2 + 3 + 4 + 5 + 6 + 7 + 8) + 2 + 3 + 4 + 5 + 6 + 7);
 }
 
+/* Regions of all threads and of all but the last, in any order: the last one misses those without a part for it. */
+static void with_or_without_the_last(void **state)
+{
+    (void)state;
+    for (int threads = 3; threads <= 5; threads++) {
+        int sum = 0, *at = &sum, want = 0;
+        for (int i = 0; i < 6000; i++) {
+            const int now = threads - (i * i / 7 % 3 == 0);
+            thread_team_run(now, count, &at);
+            want += now;
+        }
+        assert_int_equal(sum, want);
+    }
+}
+
 typedef struct Meeting {
     int *written; /* by each thread */
     int *wrong, *inner;
@@ -305,6 +320,7 @@ int main(void)
         cmocka_unit_test(each_index_once),
         cmocka_unit_test(fixed_ranges_stay),
         cmocka_unit_test(thousands_of_regions),
+        cmocka_unit_test(with_or_without_the_last),
         cmocka_unit_test(barriers_hold),
         cmocka_unit_test(regions_end_when_all_are_done),
         cmocka_unit_test(two_callers),
