@@ -30,8 +30,8 @@ static Status take_memory(Session *s)
     return ST_OK;
 }
 
-/* While something travels, its thread has a core, too: the others, of which each has an equal part, would all wait
- * for the one that shares it. */
+/* While something travels, its thread has a core, too: the others, of which each has an equal part, would all
+ * wait for the one that shares it. */
 static int threads_now(const Session *s)
 {
     const int threads = s->binding->threads;

@@ -106,7 +106,7 @@ static void thousands_of_regions(void **state)
     assert_int_equal(sum, 40000 + 300 / 7 * (2 + 3 + 4 + 5 + 6 + 7 + 8) + 2 + 3 + 4 + 5 + 6 + 7);
 }
 
-/* Regions of all threads and of all but the last, in any order: the last one misses those without a part for it. */
+/* Regions of all threads and of all but the last, in any order. */
 static void with_or_without_the_last(void **state)
 {
     (void)state;
