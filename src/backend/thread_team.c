@@ -147,9 +147,9 @@ void thread_team_barrier(int threads)
     if (threads > 1) wait_at(&team.barrier, threads);
 }
 
-/* Worker i is thread i + 1. It does not wait for the others at the end, but for the next region: awake, unless
- * it had no part in the last one, when someone else needs its core. Nobody waits for one that has no part: it
- * may come late, and miss such regions. */
+/* Worker i is thread i + 1. It does not wait for the others at the end, but for the next region: awake,
+ * unless it had no part in the last one, when someone else needs its core. Nobody waits for one that has no
+ * part: it may come late, and miss such regions. */
 static void *work(void *number)
 {
     const int thread = (int)(intptr_t)number, threads = team.threads;
