@@ -219,6 +219,13 @@ static const SharedArray *array_in_place(const Comm *comm, const void *data, con
 
 /* ---- collectives ---- */
 
+void comm_meet(Comm *comm)
+{
+    comm_activity_enter(COMM_COLLECTIVE);
+    if (comm->shares) shared_window_meet(&comm->window);
+    comm_activity_enter(COMM_OUTSIDE);
+}
+
 Status comm_barrier(Comm *comm)
 {
     comm_activity_enter(COMM_COLLECTIVE);

@@ -54,6 +54,9 @@ struct NcclComm *comm_gpu_nccl(const Comm *comm);
 /* ---- collectives on memory of the CPU ---- */
 
 Status comm_barrier(Comm *comm);
+/* Before a collective that other ranks may come to much later: waits for them asleep, and leaves the core to
+ * others. By messages it waits in the collective. */
+void comm_meet(Comm *comm);
 /* The shard of a rank: plan/shard.h. fp32, bf16, fp16 and fp64; a sum is multiplied by `scale` (1 over the
  * number of ranks makes it a mean) and rounded once. */
 Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DType dtype,

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 /* A window: the flag of the barrier on a cache line of its own (two: processors fetch pairs),
  * then two halves, each a segment for every rank, what this one has of their shards, and one
@@ -51,20 +52,45 @@ static void pause_briefly(void)
 #endif
 }
 
+/* What whoever waits does the n-th time. */
+typedef void Pause(const SharedWindow *w, int n);
+
+static void spin(const SharedWindow *w, int n)
+{
+    if (w->yields || n > SPINS)
+        sched_yield();
+    else
+        pause_briefly();
+}
+
+static void doze(const SharedWindow *w, int n)
+{
+    const struct timespec moment = {.tv_nsec = 20000};
+    if (n > SPINS)
+        nanosleep(&moment, NULL);
+    else
+        spin(w, n);
+}
+
 /* Everything that a rank wrote before the barrier is seen by all after it. */
-void shared_window_barrier(SharedWindow *w)
+static void wait_for_all(SharedWindow *w, Pause *pause)
 {
     const uint64_t number = ++w->arrivals;
     atomic_store_explicit(flag_of(w, w->rank), number, memory_order_release);
     for (int r = 0; r < w->ranks; r++) {
-        for (int spins = 0; atomic_load_explicit(flag_of(w, r), memory_order_acquire) < number;
-             spins++) {
-            if (w->yields || spins > SPINS)
-                sched_yield();
-            else
-                pause_briefly();
-        }
+        for (int n = 0; atomic_load_explicit(flag_of(w, r), memory_order_acquire) < number; n++)
+            pause(w, n);
     }
+}
+
+void shared_window_barrier(SharedWindow *w)
+{
+    wait_for_all(w, spin);
+}
+
+void shared_window_meet(SharedWindow *w)
+{
+    wait_for_all(w, doze);
 }
 
 /* ---- shards ---- */

@@ -29,6 +29,8 @@ size_t shared_window_bytes(int ranks, size_t segment);
 void shared_window_init(SharedWindow *w);
 
 void shared_window_barrier(SharedWindow *w);
+/* The same for ranks that may be far apart: whoever waits long sleeps. */
+void shared_window_meet(SharedWindow *w);
 /* out = the sum of all ranks' `in`; `out` may be `in`. */
 void shared_window_all_reduce(SharedWindow *w, const void *in, void *out, int64_t count,
                               DType dtype, float scale);

@@ -105,14 +105,6 @@ void comm_queue_put(CommQueue *q, int node)
     pthread_mutex_unlock(&q->lock);
 }
 
-bool comm_queue_is_busy(CommQueue *q)
-{
-    pthread_mutex_lock(&q->lock);
-    const bool is_busy = q->done < q->put;
-    pthread_mutex_unlock(&q->lock);
-    return is_busy;
-}
-
 static bool is_pending(const CommQueue *q, int node)
 {
     return q->done < q->put && q->nodes[q->done % q->most] <= node;

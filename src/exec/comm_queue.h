@@ -4,7 +4,6 @@
 
 #include "base/status.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct CommQueue CommQueue;
@@ -16,8 +15,6 @@ void comm_queue_close(CommQueue *queue); /* when it is through. NULL: nothing */
 
 /* At most `most` nodes are in it at a time. */
 void comm_queue_put(CommQueue *queue, int node);
-/* A node runs, or waits to. */
-bool comm_queue_is_busy(CommQueue *queue);
 /* Until every node up to this one, in the order of the plan, is through; INT_MAX: all. What failed there
  * fails here. */
 Status comm_queue_wait(CommQueue *queue, int node);

@@ -2,6 +2,7 @@
 
 #include "backend/thread_team.h"
 #include "base/clock.h"
+#include "comm/comm.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -30,12 +31,12 @@ static Status take_memory(Session *s)
     return ST_OK;
 }
 
-/* While something travels, its thread has a core, too: the others, of which each has an equal part, would all
- * wait for the one that shares it. */
+/* While something travels beside, its thread has a core, too: the others, of which each has an equal part,
+ * would all wait for the one that shares it. */
 static int threads_now(const Session *s)
 {
     const int threads = s->binding->threads;
-    return s->queue && threads > 1 && comm_queue_is_busy(s->queue) ? threads - 1 : threads;
+    return threads > 1 && __atomic_load_n(&s->travels, __ATOMIC_RELAXED) ? threads - 1 : threads;
 }
 
 static OpCall node_call(const Session *s, int node)
@@ -170,8 +171,11 @@ static Status run_beside(void *self, int node)
 {
     Session *s = self;
     const OpCall call = node_call(s, node);
+    comm_meet(s->comm);
     const int64_t begin = clock_nanoseconds();
+    __atomic_store_n(&s->travels, true, __ATOMIC_RELAXED);
     const Status status = communicate(s, &s->binding->impls[node], &call);
+    __atomic_store_n(&s->travels, false, __ATOMIC_RELAXED);
     if (s->watch.ran) s->watch.ran(s->watch.self, node, begin, clock_nanoseconds());
     return status;
 }
@@ -209,11 +213,16 @@ static Status wait_for_queue(Session *s, int node, int last)
     return status;
 }
 
+Status session_wait(Session *s)
+{
+    return wait_for_queue(s, PLAN_NONE, INT_MAX);
+}
+
 /* Nodes that nobody reads in this step end with it, and those of the setup before it. */
 static Status drain(Session *s, Phase phase)
 {
     const Phase last = s->plan->nodes[s->plan->n_nodes - 1].phase;
-    return phase == last || phase == PHASE_SETUP ? wait_for_queue(s, PLAN_NONE, INT_MAX) : ST_OK;
+    return phase == last || phase == PHASE_SETUP ? session_wait(s) : ST_OK;
 }
 
 static Status run_node(Session *s, int node)
@@ -251,7 +260,7 @@ Status session_count_communication(Session *s)
     return comm_stream_add_seconds(&s->stream, &s->comm_seconds);
 }
 
-static Status run_nodes(Session *s, Phase phase)
+Status session_run_nodes(Session *s, Phase phase)
 {
     int begin = 0, end = 0;
     plan_phase_nodes(s->plan, phase, &begin, &end);
@@ -282,14 +291,14 @@ static Status run_phase(Session *s, Phase phase)
     void *graph = graphs_now(s)->phase[phase];
     if (!graph) graph = s->graphs.phase[phase];
     if (graph) return s->api->launch(s->backend, graph);
-    TRY(run_nodes(s, phase));
+    TRY(session_run_nodes(s, phase));
     return drain(s, phase);
 }
 
 Status session_run(Session *s, Phase phase)
 {
     TRY(run_phase(s, phase));
-    return s->stream.n > 0 ? wait_for_queue(s, PLAN_NONE, INT_MAX) : ST_OK;
+    return s->stream.n > 0 ? session_wait(s) : ST_OK;
 }
 
 /* Forward and backward of one micro-batch; in a graph of the whole step the optimizer, too. */
@@ -310,60 +319,6 @@ Status session_run_step(Session *s)
     for (int64_t i = 0; i < micro_batches; i++) TRY(run_passes(s));
     if (s->graphs.step && micro_batches == 1) return ST_OK; /* the optimizer was part of it */
     return run_phase(s, PHASE_OPTIMIZER);
-}
-
-/* Phases [first, last] as one graph. Both queues end where it ends. */
-static Status capture(Session *s, Phase first, Phase last, void **graph)
-{
-    TRY(wait_for_queue(s, PLAN_NONE, INT_MAX));
-    TRY(s->api->capture_begin(s->backend));
-    Status run = ST_OK;
-    for (int phase = (int)first; run == ST_OK && phase <= (int)last; phase++) {
-        run = run_nodes(s, (Phase)phase);
-    }
-    if (run == ST_OK) run = wait_for_queue(s, PLAN_NONE, INT_MAX);
-    const Status end = s->api->capture_end(s->backend, graph);
-    return run == ST_OK ? end : run;
-}
-
-static bool has_collectives(const Session *s, Phase phase)
-{
-    int begin = 0, end = 0;
-    plan_phase_nodes(s->plan, phase, &begin, &end);
-    while (begin < end && !is_communication(s, begin)) begin++;
-    return begin < end;
-}
-
-/* A phase without collectives is the same in all sets. */
-static Status capture_set(Session *s, GraphSet *set)
-{
-    const bool one = plan_phase_runs(s->plan, PHASE_FORWARD) == 1;
-    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
-        int begin = 0, end = 0;
-        plan_phase_nodes(s->plan, (Phase)phase, &begin, &end);
-        if (begin == end || (set != &s->graphs && !has_collectives(s, (Phase)phase))) continue;
-        TRY(capture(s, (Phase)phase, (Phase)phase, &set->phase[phase]));
-    }
-    return capture(s, PHASE_FORWARD, one ? PHASE_OPTIMIZER : PHASE_BACKWARD, &set->step);
-}
-
-/* Everything, as the last micro-batch runs it; what the others run; and without collectives. */
-Status session_capture(Session *s)
-{
-    const int64_t last = plan_phase_runs(s->plan, PHASE_FORWARD) - 1;
-    if (!s->api->capture_begin) {
-        return FAIL(ST_UNSUPPORTED, "%s has no graphs: use --exec fused", s->api->name);
-    }
-    s->micro_batch = last;
-    TRY(capture_set(s, &s->graphs));
-    if (s->stream.n == 0) return ST_OK;
-    s->micro_batch = 0;
-    Status status = last > 0 ? capture_set(s, &s->earlier) : ST_OK;
-    s->micro_batch = last;
-    s->alone = true;
-    if (status == ST_OK) status = capture_set(s, &s->quiet);
-    s->alone = false;
-    return status;
 }
 
 /* Bytes of a row, from one to the next, and how many: one where rows follow each other. */

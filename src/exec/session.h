@@ -33,6 +33,7 @@ typedef struct Session {
     CommWatch watch;        /* of the communication queue */
     struct Comm *comm;      /* the ranks that run the plan: session_join(); NULL: one */
     CommQueue *queue;       /* of nodes that run beside others on a CPU; NULL: none does */
+    bool travels;           /* one of them is on its way: all ranks have come to it */
     CommStream stream;      /* of all collectives on a GPU */
     int64_t micro_batch;    /* that runs, from 0; only the last one's gradients travel */
     bool alone;             /* collectives are left out: what a step takes without them */
@@ -56,12 +57,20 @@ Status session_observe(Session *s, Observer observer);
 Status session_run(Session *s, Phase phase);
 /* One whole step: forward and backward of every micro-batch, optimizer, as far as the plan has them. */
 Status session_run_step(Session *s);
-/* Captures every phase and the whole step; the phases must have run once. ST_UNSUPPORTED where the
- * backend has no graphs. Observers see the nodes while they are captured, not when they are replayed. */
-Status session_capture(Session *s);
+/* What session_run() does where there is no graph: queues the nodes. */
+Status session_run_nodes(Session *s, Phase phase);
+/* Until everything in the communication queue is through. */
+Status session_wait(Session *s);
+
 /* From now on nodes run one by one again, until the next capture. */
 void session_drop_graphs(Session *s);
 
 /* Whole contiguous tensors between host and device. */
 Status session_upload(Session *s, int tensor, const void *src);
 Status session_download(Session *s, int tensor, void *dst);
+
+/* ---- session_capture.c ---- */
+
+/* Captures every phase and the whole step; the phases must have run once. ST_UNSUPPORTED where the
+ * backend has no graphs. Observers see the nodes while they are captured, not when they are replayed. */
+Status session_capture(Session *s);
