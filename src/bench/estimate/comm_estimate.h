@@ -1,9 +1,9 @@
 /* How long a step of several ranks takes, from its plan: a queue that computes and a queue that communicates,
  * each through its nodes in the order of the plan (Node.queue), a node after the one that it waits for in the
- * other queue (Binding.waits), and a collective after all that the plan has before it (exec/node_waits.h), on a
- * CPU because the thread that computes hands it over, on a GPU because its stream waits for the other one.
- * What communication adds to the time of the compute nodes is exposed; the rest
- * is hidden under them. Times of collectives are those of bench/limits/comm_link.h. */
+ * other queue (Binding.waits), and a collective after all that the plan has before it (exec/node_waits.h): on
+ * a CPU the thread that computes hands it over, on a GPU its stream waits for the other one. What
+ * communication adds to the time of the compute nodes is exposed; the rest is hidden under them. Times of
+ * collectives are those of bench/limits/comm_link.h. */
 #pragma once
 
 #include "bench/limits/comm_link.h"
