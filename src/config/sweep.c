@@ -256,6 +256,13 @@ static int compare_for_sort(const void *a, const void *b)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
+/* Cells of one model are equal where they differ in what one rank does not have. */
+static void note_same(Sweep *sweep, const Config *kept, const Config *left_out)
+{
+    if (model_spec_is_file(&kept->model) && strcmp(kept->model.name, left_out->model.name) != 0)
+        axis_note_same(&sweep->same, &kept->model, &left_out->model);
+}
+
 /* Different presets with the same overrides may come out equal: the first of them stays. */
 static Status drop_equal(Sweep *sweep)
 {
@@ -268,8 +275,7 @@ static Status drop_equal(Sweep *sweep)
     for (int i = 1; i < n; i++) {
         if (compare(sorted[i - 1], sorted[i]) != 0) continue;
         drop[sorted[i] - sweep->configs] = true;
-        if (model_spec_is_file(&sorted[i]->model))
-            axis_note_same(&sweep->same, &sorted[i - 1]->model, &sorted[i]->model);
+        note_same(sweep, sorted[i - 1], sorted[i]);
     }
     sweep->n = 0;
     for (int i = 0; i < n; i++) {

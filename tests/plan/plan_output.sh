@@ -178,6 +178,22 @@ while read -r -a change; do
 done < <(grep -v -- --ctx advice) # which would be a second value
 plan --model gpt2 --device cpu --format json --out plan.json && "$program" validate plan.json >/dev/null || fail 'the plan of a model is not valid'
 
+# A rank plans with its own threads, and what is as usual is not named.
+plan --size tiny --device cpu --ranks 2 --link 1GB/s,5us || fail 'two ranks'
+has 'ranks 2, parallel ddp, device cpu'
+threads=$(($(nproc) / 2))
+has "threads $((threads > 0 ? threads : 1))"
+plan --size tiny --device cpu --ranks 2 --comm-precision bf16 --precision bf16 --link 1GB/s,5us || fail 'two ranks that send bf16'
+has 'ranks 2, parallel ddp, sent as bf16, device cpu'
+plan --size tiny --device cpu --ranks 2 --comm-precision auto,bf16 --precision bf16 --link 1GB/s,5us || fail 'two ways to send'
+has '| tiny sent as bf16 |' '| tiny              |'
+plan --size tiny --device cpu --ranks 1 --comm-precision bf16 --precision bf16 || fail 'one rank that would send bf16'
+! grep -q 'sent as\|parallel' out || fail 'one rank sends nothing'
+
+# Cells of one rank that differ in nothing are one cell, of one model.
+plan --model llama-3.2-1b --ranks 1,2 --parallel ddp,zero1 --link 1GB/s,5us --device cpu || fail 'a model over ranks'
+[ ! -s err ] || fail "a model over ranks: $(cat err)"
+
 # The step of several ranks, from the roof of a GPU and links that are given.
 cluster=(--size small --precision fp32 --ctx 512 --limits "$tests/../docs/results/h200-limits.json"
     --ranks 1,8,16 --ranks-per-node 8 --link 450GB/s,5us --node-link 50GB/s,10us)

@@ -75,7 +75,7 @@ typedef struct Clock {
     double *seconds; /* of each node */
 } Clock;
 
-/* Collectives that were handed over run without a gap: one is beside it until all are done. */
+/* Collectives that have begun or wait run without a gap: one is beside it until all are done. */
 static double end_beside(const CommEstimateInput *in, const Clock *clock, double begin, double time)
 {
     const double left = fmax(clock->free[QUEUE_COMMUNICATION] - begin, 0);
@@ -89,8 +89,7 @@ static void run_node(const CommEstimateInput *in, Clock *clock, int i)
     const double time = clock->seconds[i];
     double begin = clock->free[queue];
     if (in->waits[i] != PLAN_NONE) begin = fmax(begin, clock->done[in->waits[i]]);
-    if (queue == QUEUE_COMMUNICATION && in->handed_over)
-        begin = fmax(begin, clock->free[QUEUE_COMPUTE]);
+    if (queue == QUEUE_COMMUNICATION) begin = fmax(begin, clock->free[QUEUE_COMPUTE]);
     clock->done[i] =
         queue == QUEUE_COMPUTE && time > 0 ? end_beside(in, clock, begin, time) : begin + time;
     clock->free[queue] = clock->done[i];

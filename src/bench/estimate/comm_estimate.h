@@ -1,7 +1,9 @@
 /* How long a step of several ranks takes, from its plan: a queue that computes and a queue that communicates,
  * each through its nodes in the order of the plan (Node.queue), a node after the one that it waits for in the
- * other queue (Binding.waits). What communication adds to the time of the compute nodes is exposed; the rest
- * is hidden under them. Times of collectives are those of bench/limits/comm_link.h. */
+ * other queue (Binding.waits), and a collective after all that the plan has before it (exec/node_waits.h): on
+ * a CPU the thread that computes hands it over, on a GPU its stream waits for the other one. What
+ * communication adds to the time of the compute nodes is exposed; the rest is hidden under them. Times of
+ * collectives are those of bench/limits/comm_link.h. */
 #pragma once
 
 #include "bench/limits/comm_link.h"
@@ -13,11 +15,8 @@ typedef struct CommEstimateInput {
     const int *waits;      /* of each node (exec/binding.h) */
     const double *seconds; /* of each node that computes, every time it runs */
     const CommLinks *links;
-    /* A collective begins no sooner than the compute queue comes to its place in the plan: so on a CPU, where
-     * the thread that computes hands it over. A GPU's streams wait for what waits[] says alone. */
-    bool handed_over;
     /* What is left of the rate of compute nodes while a collective runs beside: 1, or on a CPU, where it
-     * takes one of the rank's cores, what the other ones have. Below 1 only where handed_over. */
+     * takes one of the rank's cores, what the other ones have. */
     double beside;
 } CommEstimateInput;
 

@@ -51,7 +51,6 @@ static Status simulate(CommForecast *out, const Placement *placement, const Bind
                                     .waits = binding->waits,
                                     .seconds = seconds,
                                     .links = input->links,
-                                    .handed_over = cpu,
                                     .beside = cpu ? 1 - 1.0 / placement->threads : 1};
     if (plan_ranks(binding->plan) > 1 && !input->links) {
         NONE(out, "the links between ranks are not known: give --link BANDWIDTH,LATENCY such as "

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A choice says what it is of: "bf16"; a number does not. */
+/* A choice says what it is of: "bf16"; a number does not, nor a second precision. */
 static bool is_word(int id)
 {
+    if (id == OPTION_COMM_PRECISION) return false;
     return option_table[id].kind == OPTION_KIND_CHOICE ||
            option_table[id].kind == OPTION_KIND_DEVICE;
 }
@@ -34,6 +35,7 @@ CellLabel cell_label(const Config *c, const bool *varies)
         if (!cell_field_of(id, c->subject)) continue;
         if (is_known_by_name(id, &c->model)) continue;
         if (id == OPTION_BUCKET && c->bucket == 0) continue; /* of ddp as usual, of others none */
+        if (id == OPTION_COMM_PRECISION && c->comm_precision == COMM_PRECISION_AUTO) continue;
         snprintf(label.s + n, sizeof label.s - n, " %s%s%s", is_word(id) ? "" : field->label,
                  is_word(id) ? "" : " ", option_value_text((OptionId)id, c).s);
     }

@@ -54,11 +54,17 @@ static void plan_row(Table *table, const Suite *suite, SuitePartId id, bool stor
     SuiteCommand command;
     CLEANUP(text_free) Text words = {0};
     Text line = {0};
-    if (suite_parts_command(&command, &words, id, suite->parts[id].args, suite->folder) == ST_OK)
+    const SuitePart *part = &suite->parts[id];
+    const bool skipped = part->state == SUITE_SKIPPED;
+    if (skipped)
+        text_puts(&line, part->message);
+    else if (suite_parts_command(&command, &words, id, part->args, suite->folder) == ST_OK)
         suite_parts_put_command(&line, &command);
     TABLE_CELLS(table, suite_parts_info[id].name,
-                human_eta(suite_run_expected(suite, id, stored)).s,
-                suite->parts[id].state == SUITE_DONE ? "done" : "to run");
+                skipped ? "-" : human_eta(suite_run_expected(suite, id, stored)).s,
+                skipped                     ? "skipped"
+                : part->state == SUITE_DONE ? "done"
+                                            : "to run");
     table_cell_text(table, &line);
 }
 
@@ -66,7 +72,7 @@ static void total_row(Table *table, const Suite *suite, bool stored)
 {
     double seconds = 0;
     for (int id = 0; id < SUITE_PARTS; id++) {
-        if (suite->parts[id].state != SUITE_DONE)
+        if (!suite_part_is_over(&suite->parts[id]))
             seconds += suite_run_expected(suite, (SuitePartId)id, stored);
     }
     TABLE_CELLS(table, "total to run", human_eta(seconds).s, "", "");
@@ -123,7 +129,8 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 
 static const char help[] =
     "Runs limits, bench, warmup, precision, attention, profile and memory, sized to take about\n"
-    "--budget on this machine. Writes index.html, results.json, tables.md, a trace, a memory\n"
+    "--budget on this machine, and where there are MPI and four cores or two GPUs, bench, profile\n"
+    "and memory of several ranks. Writes index.html, results.json, tables.md, a trace, a memory\n"
     "snapshot and charts to --out-dir, then prints a summary: fastest, slowest, what bounds the\n"
     "step, what to change first. Each part runs in its own process: when one fails, the others\n"
     "still run, the page and the summary name it, and --resume runs it again. The exit code is\n"

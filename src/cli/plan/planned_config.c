@@ -41,6 +41,7 @@ static bool is_told(int id, const bool *varies, const Config *config, const char
     if (id == OPTION_RECOMPUTE) return config->recompute != CONFIG_RECOMPUTE_NONE;
     if (id == OPTION_ACCUMULATE) return config->accumulate > 1;
     if (id == OPTION_BUCKET && config->bucket == 0) return false;
+    if (id == OPTION_COMM_PRECISION && config->comm_precision == COMM_PRECISION_AUTO) return false;
     if (cell_field_table[id].part == CELL_PART_RANKS) return config->ranks > 1;
     return strcmp(value, "auto") != 0;
 }

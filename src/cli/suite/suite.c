@@ -21,7 +21,12 @@ static const char state_name[] = "suite.json";
 static const size_t most_bytes = (size_t)1 << 20;
 
 static const char *const states[SUITE_STATES] = {"waiting", "done", "failed", "incomplete",
-                                                 "given up"};
+                                                 "given up", "skipped"};
+
+bool suite_part_is_over(const SuitePart *part)
+{
+    return part->state == SUITE_DONE || part->state == SUITE_SKIPPED;
+}
 
 /* ---- from the command line ---- */
 
@@ -185,7 +190,8 @@ bool suite_is_in(const char *folder)
 
 Status suite_check_folder(const char *folder)
 {
-    static const char *const parts[] = {".", "profile", "tables", "cache", "cache/roofstep"};
+    static const char *const parts[] = {".",      "profile", "ranks_profile",
+                                        "tables", "cache",   "cache/roofstep"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         TRY(folder_check_own(folder, parts[i]));
     return ST_OK;
@@ -277,7 +283,7 @@ Status suite_read(Suite *suite, const char *folder)
 
 void suite_remove_temporaries(const char *folder)
 {
-    static const char *const folders[] = {".", "profile", "tables"};
+    static const char *const folders[] = {".", "profile", "ranks_profile", "tables"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (output_path(folder, folders[i], path) == ST_OK) temp_file_remove_stale(path);

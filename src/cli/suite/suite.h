@@ -51,14 +51,16 @@ void suite_parts_put_command(Text *out, const SuiteCommand *command);
 
 /* ---- the state ---- */
 
-/* --resume runs every part again that is not DONE. INCOMPLETE: the part ended, but some of its cells were
- * cut short. TIMED_OUT: it took far more than its share of the budget. */
+/* --resume runs every part again that is neither DONE nor SKIPPED. INCOMPLETE: the part ended, but some of its
+ * cells were cut short. TIMED_OUT: it took far more than its share of the budget. SKIPPED: this machine cannot
+ * run it, which is no failure. */
 typedef enum SuiteState {
     SUITE_WAITING,
     SUITE_DONE,
     SUITE_FAILED,
     SUITE_INCOMPLETE,
     SUITE_TIMED_OUT,
+    SUITE_SKIPPED,
     SUITE_STATES
 } SuiteState;
 
@@ -109,8 +111,19 @@ Status suite_other_version(const char *folder);
 
 /* ---- choosing the workload of every part: as much as time and memory allow ---- */
 
-/* Fills the arguments and the expected time of every part after limits; `seconds` are left of the budget. */
-Status suite_plan(Suite *suite, const TimeEstimateRates *rates, double seconds);
+/* What ranks have here (cli/suite/suite_ranks.h). */
+typedef struct SuiteRanks {
+    bool gpu;      /* one each */
+    int threads;   /* of each on a CPU */
+    char why[256]; /* they cannot run; "": they can */
+} SuiteRanks;
+
+/* Fills the arguments and the expected time of every part after limits, and skips those of ranks where they
+ * cannot run; `seconds` are left of the budget. */
+Status suite_plan(Suite *suite, const TimeEstimateRates *rates, const SuiteRanks *ranks,
+                  double seconds);
+/* Is there anything to run, now or before? */
+bool suite_part_is_over(const SuitePart *part);
 
 /* ---- running, each part in its own process: when one fails, the others still run ---- */
 

@@ -65,7 +65,7 @@ static Status add_missing(json_t *missing, const Suite *suite)
 {
     for (int id = 0; id < SUITE_PARTS; id++) {
         const SuitePart *part = &suite->parts[id];
-        if (part->state == SUITE_DONE) continue;
+        if (suite_part_is_over(part)) continue;
         TRY(suite_output_add_missing(missing, suite->folder, suite_parts_info[id].name,
                                      suite_parts_info[id].command->name,
                                      *part->message ? part->message : "not run", part->cut));
@@ -88,10 +88,11 @@ static Status add_json(json_t *all, const char *name, const char *path)
 static bool has_rows(const char *name)
 {
     return strcmp(name, suite_parts_info[SUITE_BENCH].result) == 0 ||
-           strcmp(name, suite_parts_info[SUITE_ATTENTION].result) == 0;
+           strcmp(name, suite_parts_info[SUITE_ATTENTION].result) == 0 ||
+           strcmp(name, suite_parts_info[SUITE_RANKS].result) == 0;
 }
 
-/* Collects the rows of bench and attention, and under "files" every file that the page reads. */
+/* Collects the rows of bench, attention and ranks, and under "files" every file that the page reads. */
 static Status collect(const Files *files, RecordSet *rows, json_t *all)
 {
     for (int i = 0; i < files->n; i++) {
@@ -169,7 +170,7 @@ static bool is_whole(const Suite *suite, const Files *files)
     bool whole = !files->unreadable;
     for (int id = 0; id < SUITE_PARTS; id++) {
         const SuiteState state = suite->parts[id].state;
-        whole = whole && (state == SUITE_DONE || state == SUITE_TIMED_OUT);
+        whole = whole && (suite_part_is_over(&suite->parts[id]) || state == SUITE_TIMED_OUT);
     }
     return whole;
 }

@@ -1,6 +1,7 @@
 #include "bench/estimate/fit.h"
 #include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
+#include "cli/suite/suite_ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +11,7 @@
 /* The time and memory that a part may take. */
 typedef struct Room {
     const TimeEstimateRates *rates;
+    const SuiteRanks *ranks;
     double seconds;
     size_t bytes;
 } Room;
@@ -128,8 +130,16 @@ static Status put_model(Text *out, const Suite *suite, const SuiteWorkload *work
     return ST_OK;
 }
 
-static Status write_args(const Suite *suite, const SuiteWorkload *workload,
-                         const TimeEstimateRates *rates, char args[SUITE_ARGS_SIZE])
+/* The threads of one of several ranks, where the user did not say. */
+static void put_threads(Text *out, const Suite *suite, SuitePartId id, const SuiteRanks *ranks)
+{
+    if (suite_ranks_has(id) && ranks->threads > 0 &&
+        !suite_arguments_name(suite->device, OPTION_THREADS))
+        text_printf(out, " --threads %d", ranks->threads);
+}
+
+static Status write_args(const Suite *suite, const SuiteWorkload *workload, const Room *room,
+                         char args[SUITE_ARGS_SIZE])
 {
     CLEANUP(text_free) Text text = {0};
     if (suite_arguments_name(suite->first, OPTION_MODEL))
@@ -137,9 +147,10 @@ static Status write_args(const Suite *suite, const SuiteWorkload *workload,
     else
         text_puts(&text, model_of(suite, workload));
     text_printf(&text, " %s %s %s", workload->rest, suite->device, suite->cells);
+    put_threads(&text, suite, workload->part, room->ranks);
     TRY(text_status(&text));
     const int n = snprintf(args, SUITE_ARGS_SIZE, "%s", text_str(&text));
-    for (char *at = args; !rates->bf16 && (at = strstr(at, "bf16"));) memcpy(at, "fp16", 4);
+    for (char *at = args; !room->rates->bf16 && (at = strstr(at, "bf16"));) memcpy(at, "fp16", 4);
     return n < SUITE_ARGS_SIZE ? ST_OK : FAIL(ST_USAGE, "too many sizes for a suite");
 }
 
@@ -169,7 +180,8 @@ static Status estimate(Suite *suite, SuitePartId id, const Room *room, bool *fit
     part->expected = repetitions(id, &settings) * info->effort *
                      time_estimate_cells(sweep.configs, sweep.n, room->rates);
     *fits = part->expected <= room->seconds;
-    if (*fits && must_fit(id)) *fits = fit_all(sweep.configs, sweep.n, room->bytes);
+    const size_t bytes = suite_ranks_has(id) ? room->bytes / SUITE_RANKS_CPU : room->bytes;
+    if (*fits && must_fit(id)) *fits = fit_all(sweep.configs, sweep.n, bytes);
     return ST_OK;
 }
 
@@ -181,21 +193,58 @@ static Status plan_part(Suite *suite, SuitePartId id, const Room *room)
     for (int i = 0; i < suite_parts_n_workloads && !fits; i++) {
         const SuiteWorkload *workload = &suite_parts_workloads[i];
         if (workload->part != id || !((int)workload->on & here)) continue;
-        TRY(write_args(suite, workload, room->rates, suite->parts[id].args));
+        TRY(write_args(suite, workload, room, suite->parts[id].args));
         TRY(estimate(suite, id, room, &fits));
     }
     return ST_OK;
 }
 
+/* ---- parts that cannot run here ---- */
+
+static bool has_workload(SuitePartId id, int here)
+{
+    for (int i = 0; i < suite_parts_n_workloads; i++) {
+        const SuiteWorkload *workload = &suite_parts_workloads[i];
+        if (workload->part == id && ((int)workload->on & here)) return true;
+    }
+    return false;
+}
+
+static void skip_part(SuitePart *part, const char *why)
+{
+    part->state = SUITE_SKIPPED;
+    snprintf(part->message, sizeof part->message, "%s", why);
+}
+
+static void skip_parts(Suite *suite, const TimeEstimateRates *rates, const SuiteRanks *ranks)
+{
+    const int here = rates->gpu ? SUITE_ON_GPU : SUITE_ON_CPU;
+    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
+        SuitePart *part = &suite->parts[id];
+        if (!suite_ranks_has((SuitePartId)id)) continue;
+        if (*ranks->why)
+            skip_part(part, ranks->why);
+        else if (!has_workload((SuitePartId)id, here))
+            skip_part(part, "of ranks on GPUs there is bench alone");
+    }
+}
+
+/* ---- all parts ---- */
+
 /* Later parts get the time that a part leaves of its share. */
-Status suite_plan(Suite *suite, const TimeEstimateRates *rates, double seconds)
+Status suite_plan(Suite *suite, const TimeEstimateRates *rates, const SuiteRanks *ranks,
+                  double seconds)
 {
     /* --full shows cells that do not fit, too */
     const size_t bytes = isinf(seconds) ? SIZE_MAX : fit_free_memory(rates->gpu);
     double shares = 0;
-    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) shares += suite_parts_info[id].share;
+    skip_parts(suite, rates, ranks);
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
-        const Room room = {rates, seconds * suite_parts_info[id].share / shares, bytes};
+        if (suite->parts[id].state != SUITE_SKIPPED) shares += suite_parts_info[id].share;
+    }
+    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
+        if (suite->parts[id].state == SUITE_SKIPPED) continue;
+        const Room room = {rates, ranks, seconds * suite_parts_info[id].share / shares, bytes};
         TRY(plan_part(suite, (SuitePartId)id, &room));
         seconds = fmax(0, seconds - suite->parts[id].expected);
         shares -= suite_parts_info[id].share;

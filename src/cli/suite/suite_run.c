@@ -13,6 +13,7 @@
 #include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
 #include "cli/suite/suite_output.h"
+#include "cli/suite/suite_ranks.h"
 
 #include <errno.h>
 #include <math.h>
@@ -48,7 +49,7 @@ static double left_from(const Suite *suite, int id)
 {
     double seconds = 0;
     for (int i = id; i < SUITE_PARTS; i++) {
-        if (suite->parts[i].state != SUITE_DONE) seconds += expected(suite, i);
+        if (!suite_part_is_over(&suite->parts[i])) seconds += expected(suite, i);
     }
     return suite->planned || isinf(suite->budget) ? seconds : fmax(seconds, suite->budget);
 }
@@ -59,7 +60,8 @@ static double slowdown(const Suite *suite)
 {
     double took = 0, wanted = 0;
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
-        if (suite->parts[id].state == SUITE_WAITING) continue;
+        if (suite->parts[id].state == SUITE_WAITING || suite->parts[id].state == SUITE_SKIPPED)
+            continue;
         took += suite->parts[id].seconds;
         wanted += suite->parts[id].expected;
     }
@@ -239,12 +241,20 @@ static void store_limits_in_folder(const Suite *suite)
         log_warning("cannot store the limits; '%% of limit' will be missing: %s", status_message());
 }
 
+static Status plan_within(Suite *suite, const Limits *limits, double seconds)
+{
+    const TimeEstimateRates rates = time_estimate_rates(limits);
+    SuiteRanks ranks;
+    TRY(suite_ranks_find(&ranks, suite, rates.gpu));
+    return suite_plan(suite, &rates, &ranks, seconds);
+}
+
 static Status plan(Suite *suite)
 {
     Limits limits;
     const bool known = read_limits(suite, &limits);
-    const TimeEstimateRates rates = time_estimate_rates(known ? &limits : NULL);
-    return suite_plan(suite, &rates, suite->budget - suite->parts[SUITE_LIMITS].seconds);
+    return plan_within(suite, known ? &limits : NULL,
+                       suite->budget - suite->parts[SUITE_LIMITS].seconds);
 }
 
 /* Finds the limits that the part would find, for the device and the threads of its own arguments. */
@@ -262,9 +272,8 @@ Status suite_run_preview(Suite *suite, bool *known)
     Limits limits;
     *known = read_limits(suite, &limits) || stored_limits(suite, &limits);
     if (suite->planned) return ST_OK;
-    const TimeEstimateRates rates = time_estimate_rates(*known ? &limits : NULL);
     const double before = *known ? suite->parts[SUITE_LIMITS].seconds : usual_limits;
-    return suite_plan(suite, &rates, suite->budget - before);
+    return plan_within(suite, *known ? &limits : NULL, suite->budget - before);
 }
 
 double suite_run_expected(const Suite *suite, SuitePartId id, bool stored)
@@ -272,9 +281,18 @@ double suite_run_expected(const Suite *suite, SuitePartId id, bool stored)
     return id == SUITE_LIMITS && stored ? 0 : expected(suite, (int)id);
 }
 
+static void tell_skipped(Run *run)
+{
+    CLEANUP(text_free) Text text = {0};
+    text_printf(&text, "[%d/%d] %s: skipped: %s", (int)run->id + 1, SUITE_PARTS,
+                suite_parts_info[run->id].name, run->suite->parts[run->id].message);
+    if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
+}
+
 static Status run_parts(Run *run)
 {
     Suite *suite = run->suite;
+    const bool resumed = suite->planned;
     for (int id = 0; id < SUITE_PARTS && !interrupt_signal(); id++) {
         if (id > SUITE_LIMITS && !suite->planned) {
             TRY(plan(suite));
@@ -285,7 +303,8 @@ static Status run_parts(Run *run)
         if (id == SUITE_LIMITS + 1) store_limits_in_folder(suite);
         run->id = (SuitePartId)id;
         run->progress.index = id + 1;
-        if (suite->parts[id].state != SUITE_DONE) TRY(run_part(run));
+        if (suite->parts[id].state == SUITE_SKIPPED && !resumed) tell_skipped(run);
+        if (!suite_part_is_over(&suite->parts[id])) TRY(run_part(run));
     }
     return ST_OK;
 }

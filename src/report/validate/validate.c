@@ -28,7 +28,7 @@ static Status validate_suite(const json_t *json, ValidateNote *note)
 {
     const json_t *parts = json_object_get(json, "parts");
     size_t i;
-    int done = 0;
+    int done = 0, skipped = 0;
     json_t *part;
     json_array_foreach(parts, i, part)
     {
@@ -36,10 +36,13 @@ static Status validate_suite(const json_t *json, ValidateNote *note)
         if (!state || !record_text(part, "name") || !record_text(part, "words"))
             return FAIL(ST_FAILED, "part %zu lacks name, words or state", i + 1);
         done += strcmp(state, "done") == 0;
+        skipped += strcmp(state, "skipped") == 0;
     }
     if (json_array_size(parts) == 0) return FAIL(ST_FAILED, "a suite without parts");
-    snprintf(note->s, sizeof note->s, "a suite, %d of %zu parts done", done,
-             json_array_size(parts));
+    const int n = snprintf(note->s, sizeof note->s, "a suite, %d of %zu parts done", done,
+                           json_array_size(parts) - (size_t)skipped);
+    if (skipped > 0)
+        snprintf(note->s + n, sizeof note->s - (size_t)n, ", %d skipped", skipped);
     return ST_OK;
 }
 

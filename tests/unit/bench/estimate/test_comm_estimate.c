@@ -54,18 +54,18 @@ static void all_reduce(Queue queue, int waits_for)
     assert_int_equal(plan_add_node(&plan, &node, &x, 1, &x, 1), ST_OK);
 }
 
-static CommEstimate estimate_beside(const CommLinks *links, bool handed_over, double beside)
+static CommEstimate estimate_beside(const CommLinks *links, double beside)
 {
-    const CommEstimateInput input = {&plan, waits, seconds, links, handed_over, beside};
+    const CommEstimateInput input = {&plan, waits, seconds, links, beside};
     CommEstimate out;
     assert_int_equal(comm_estimate_step(&input, &out), ST_OK);
     assert_true(fabs(out.step - out.compute - out.exposed) < 1e-9);
     return out;
 }
 
-static CommEstimate estimate(const CommLinks *links, bool handed_over)
+static CommEstimate estimate(const CommLinks *links)
 {
-    return estimate_beside(links, handed_over, 1);
+    return estimate_beside(links, 1);
 }
 
 static void assert_about(double x, double wanted)
@@ -102,7 +102,7 @@ static void all_hidden(void **state)
     (void)state;
     const CommLinks links = links_of(4);
     overlapping(5);
-    const CommEstimate e = estimate(&links, true);
+    const CommEstimate e = estimate(&links);
     assert_about(e.compute, 9);
     assert_about(e.communication, 4);
     assert_about(e.step, 9);
@@ -114,7 +114,7 @@ static void partly_hidden(void **state)
     (void)state;
     const CommLinks links = links_of(4);
     overlapping(1.5);
-    const CommEstimate e = estimate(&links, true);
+    const CommEstimate e = estimate(&links);
     assert_about(e.step, 8); /* 1 + 2, 4 of communication with 1.5 of backward beside it, 1 */
     assert_about(e.exposed, 2.5);
 }
@@ -127,7 +127,7 @@ static void none_hidden(void **state)
     all_reduce(QUEUE_COMPUTE, PLAN_NONE);
     all_reduce(QUEUE_COMPUTE, PLAN_NONE);
     compute(PHASE_OPTIMIZER, 1, PLAN_NONE);
-    const CommEstimate e = estimate(&links, true);
+    const CommEstimate e = estimate(&links);
     assert_about(e.communication, 8);
     assert_about(e.exposed, 8);
     assert_about(e.step, 11);
@@ -141,20 +141,18 @@ static void step_ends_with_both_queues(void **state)
     compute(PHASE_BACKWARD, 1, PLAN_NONE);
     all_reduce(QUEUE_COMMUNICATION, 0);
     compute(PHASE_BACKWARD, 1, PLAN_NONE);
-    assert_about(estimate(&links, true).step, 5);
+    assert_about(estimate(&links).step, 5);
 }
 
-/* A collective that waits for nothing begins at once on a stream, and in its turn where a thread hands it
- * over. */
-static void handed_over_or_not(void **state)
+/* Its operands are made by nodes before it, on whichever device: waits[] says nothing of that. */
+static void collective_begins_in_its_turn(void **state)
 {
     (void)state;
     const CommLinks links = links_of(4);
     compute(PHASE_BACKWARD, 3, PLAN_NONE);
     all_reduce(QUEUE_COMMUNICATION, PLAN_NONE);
     compute(PHASE_OPTIMIZER, 1, 1);
-    assert_about(estimate(&links, true).step, 8);
-    assert_about(estimate(&links, false).step, 5);
+    assert_about(estimate(&links).step, 8);
 }
 
 /* Where a collective takes cores from the work beside it, that is part of what is exposed. */
@@ -164,10 +162,10 @@ static void cores_are_shared(void **state)
     const CommLinks links = links_of(4);
     overlapping(5);
     /* 3, then 4 s at three quarters of the rate do 3 of the 5 s, then 2, then 1 */
-    assert_about(estimate_beside(&links, true, 0.75).step, 10);
-    assert_about(estimate_beside(&links, true, 0.75).exposed, 1);
+    assert_about(estimate_beside(&links, 0.75).step, 10);
+    assert_about(estimate_beside(&links, 0.75).exposed, 1);
     /* one core: nothing is hidden */
-    assert_about(estimate_beside(&links, true, 0).exposed, 4);
+    assert_about(estimate_beside(&links, 0).exposed, 4);
 }
 
 /* It ends beside the collective. */
@@ -176,8 +174,8 @@ static void short_work_beside(void **state)
     (void)state;
     const CommLinks links = links_of(4);
     overlapping(1.5);
-    assert_about(estimate_beside(&links, true, 0.75).step, 8);   /* 1.5 takes 2 of the 4 */
-    assert_about(estimate_beside(&links, true, 0.25).step, 8.5); /* 4 s do 1, then 0.5 */
+    assert_about(estimate_beside(&links, 0.75).step, 8);   /* 1.5 takes 2 of the 4 */
+    assert_about(estimate_beside(&links, 0.25).step, 8.5); /* 4 s do 1, then 0.5 */
 }
 
 /* Of three micro-batches the last one communicates, with the whole gradient. */
@@ -190,7 +188,7 @@ static void last_micro_batch_communicates(void **state)
     compute(PHASE_BACKWARD, 2, PLAN_NONE);
     all_reduce(QUEUE_COMMUNICATION, 1);
     compute(PHASE_OPTIMIZER, 1, 2);
-    const CommEstimate e = estimate(&links, true);
+    const CommEstimate e = estimate(&links);
     assert_about(e.compute, 10);
     assert_about(e.communication, 4);
     assert_about(e.step, 14);
@@ -202,7 +200,7 @@ static void one_rank_sends_nothing(void **state)
     const CommLinks links = {0};
     plan.ranks = 1;
     overlapping(1);
-    const CommEstimate e = estimate(&links, true);
+    const CommEstimate e = estimate(&links);
     assert_about(e.communication, 0);
     assert_about(e.exposed, 0);
     assert_about(e.step, 5);
@@ -213,7 +211,7 @@ static void says_what_is_missing(void **state)
 {
     (void)state;
     CommLinks links = links_of(1);
-    CommEstimateInput input = {&plan, waits, seconds, &links, true, 1};
+    CommEstimateInput input = {&plan, waits, seconds, &links, 1};
     CommEstimate out;
     all_reduce(QUEUE_COMPUTE, PLAN_NONE);
     plan.ranks = 6;
@@ -239,7 +237,7 @@ int main(void)
                                        TEST(partly_hidden),
                                        TEST(none_hidden),
                                        TEST(step_ends_with_both_queues),
-                                       TEST(handed_over_or_not),
+                                       TEST(collective_begins_in_its_turn),
                                        TEST(last_micro_batch_communicates),
                                        TEST(cores_are_shared),
                                        TEST(short_work_beside),

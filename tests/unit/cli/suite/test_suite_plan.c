@@ -1,22 +1,30 @@
 /* The workload of every part follows the time, the memory and the user's model. */
-#include "cli/suite/suite.h"
+#include "cli/suite/suite_ranks.h"
 #include "with_cmocka.h"
 
 #include <math.h>
 #include <string.h>
 
-static Suite planned(double seconds, const char *model, bool gpu, bool bf16)
+/* Where ranks cannot run, `why` says why. */
+static Suite planned_with(double seconds, const char *model, bool gpu, bool bf16, const char *why)
 {
     Suite suite = {.folder = "folder", .budget = seconds};
+    SuiteRanks ranks = {.gpu = gpu, .threads = gpu ? 0 : 4};
     TimeEstimateRates rates = time_estimate_rates(NULL);
     rates.gpu = gpu;
     rates.bf16 = bf16;
     strcpy(suite.device, "--device cpu");
     strcpy(suite.model, model);
     strcpy(suite.first, model);
-    assert_int_equal(suite_plan(&suite, &rates, seconds), ST_OK);
+    snprintf(ranks.why, sizeof ranks.why, "%s", why);
+    assert_int_equal(suite_plan(&suite, &rates, &ranks, seconds), ST_OK);
     assert_true(suite.planned);
     return suite;
+}
+
+static Suite planned(double seconds, const char *model, bool gpu, bool bf16)
+{
+    return planned_with(seconds, model, gpu, bf16, "");
 }
 
 /* The workload of a part that its arguments start with: 0 is the largest. */
@@ -26,7 +34,8 @@ static int rank_of(const Suite *suite, SuitePartId part, int on)
         const SuiteWorkload *workload = &suite_parts_workloads[i];
         char args[SUITE_ARGS_SIZE];
         if (workload->part != part || !((int)workload->on & on)) continue;
-        snprintf(args, sizeof args, "%s %s --device cpu ", workload->model, workload->rest);
+        snprintf(args, sizeof args, "%s %s --device cpu %s", workload->model, workload->rest,
+                 suite_ranks_has(part) && on == SUITE_ON_CPU ? " --threads 4" : "");
         if (strcmp(args, suite->parts[part].args) == 0) return rank;
         rank++;
     }
@@ -123,9 +132,47 @@ static void fp16_where_there_is_no_bf16(void **state)
     assert_null(strstr(suite.parts[SUITE_BENCH].args, "bf16"));
 }
 
+static void ranks_are_skipped_where_they_cannot_run(void **state)
+{
+    (void)state;
+    const Suite with = planned(600, "", false, true);
+    const Suite without = planned_with(600, "", false, true, "no MPI");
+    assert_int_equal(with.parts[SUITE_RANKS].state, SUITE_WAITING);
+    assert_int_equal(without.parts[SUITE_BENCH].state, SUITE_WAITING);
+    for (int part = SUITE_RANKS; part <= SUITE_RANKS_MEMORY; part++) {
+        assert_true(suite_ranks_has((SuitePartId)part));
+        assert_int_equal(without.parts[part].state, SUITE_SKIPPED);
+        assert_string_equal(without.parts[part].message, "no MPI");
+        assert_string_equal(without.parts[part].args, "");
+        assert_true(suite_part_is_over(&without.parts[part]));
+    }
+    assert_false(suite_ranks_has(SUITE_BENCH));
+    /* The others have the time of those. */
+    assert_true(without.parts[SUITE_BENCH].expected >= with.parts[SUITE_BENCH].expected);
+    const Suite gpu = planned(600, "", true, true);
+    assert_int_equal(gpu.parts[SUITE_RANKS].state, SUITE_WAITING);
+    assert_null(strstr(gpu.parts[SUITE_RANKS].args, "--threads"));
+    assert_int_equal(gpu.parts[SUITE_RANKS_PROFILE].state, SUITE_SKIPPED);
+}
+
+static void a_rank_has_a_quarter_of_the_cores(void **state)
+{
+    (void)state;
+    assert_int_equal(suite_ranks_on_cpu(16, 0).threads, 4);
+    assert_int_equal(suite_ranks_on_cpu(7, 0).threads, 1);
+    assert_int_equal(suite_ranks_on_cpu(16, 2).threads, 2);
+    assert_string_equal(suite_ranks_on_cpu(16, 2).why, "");
+    assert_string_equal(suite_ranks_on_cpu(3, 0).why,
+                        "4 ranks need 4 cores and this process has 3");
+    assert_string_equal(suite_ranks_on_cpu(16, 8).why,
+                        "4 ranks with --threads 8 need 32 cores and this process has 16");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_are_skipped_where_they_cannot_run),
+        cmocka_unit_test(a_rank_has_a_quarter_of_the_cores),
         cmocka_unit_test(more_time_runs_more),
         cmocka_unit_test(parts_stay_within_the_budget),
         cmocka_unit_test(a_gpu_has_its_own_workloads),

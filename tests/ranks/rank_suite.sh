@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The parts of a suite that several ranks share: run where the machine has cores for them, which is arranged here by their words in
+# suite.json, as a planned suite has them.
+. "$(dirname "$(realpath "$0")")/ranks.sh"
+model="--d-model 16 --d-ff 16 --num-layers 2 --num-heads 2 --vocab 31 --ctx 4 --batch 1"
+
+# shellcheck disable=SC2086 # words on purpose
+"$program" suite $model --device cpu --threads 1 --budget 1s --out-dir s >out 2>err </dev/null &
+for _ in $(seq 100); do [ ! -s s/suite.json ] || break; sleep 0.05; done
+kill -KILL $!
+wait $! 2>/dev/null
+python3 - "$model --device cpu --threads 1" <<'P' || fail "suite.json"
+import json, sys
+suite = json.load(open('s/suite.json'))
+words = {'ranks': '--ranks 1,2 --parallel ddp-flat,ddp,zero1,fsdp --warmup 1 --steps 3',
+         'ranks_profile': '--ranks 2 --parallel ddp,fsdp --warmup 1 --steps 2', 'ranks_memory': '--ranks 2 --parallel ddp,zero1,fsdp'}
+suite['planned'] = True
+for part in suite['parts']:
+    part['words'] = f"{sys.argv[1]} {words[part['name']]}" if part['name'] in words else ''
+    part['expected_s'] = 1
+    part['state'] = 'waiting' if part['name'] in words else 'skipped'
+json.dump(suite, open('s/suite.json', 'w'))
+P
+"$program" suite --resume s >out 2>err </dev/null || fail "a suite of ranks ended with $?: $(cat err)"
+expect_nothing_left 'a suite of ranks'
+[ "$(grep -c '^\[[0-9]*/11\] roofstep ' err)" = 3 ] || fail "not three parts were run: $(cat err)"
+python3 - <<'P' || fail "the results"
+import json
+rows = json.load(open('s/ranks.json'))['results']
+assert sorted((r.get('ranks', 1), r.get('parallel', '')) for r in rows) == [(1, ''), (2, 'ddp'), (2, 'ddp-flat'), (2, 'fsdp'), (2, 'zero1')], rows
+assert all(r['status'] == 'ok' for r in rows), rows
+assert len(json.load(open('s/results.json'))['results']) == 5
+assert {r['parallel'] for r in json.load(open('s/ranks_profile/profile.json'))['results']} == {'ddp', 'fsdp'}
+assert all(c.get('status', 'ok') == 'ok' for c in json.load(open('s/ranks_memory.json'))['cells'])
+P
+"$program" validate s/*.json >validated || fail "validate: $(grep ': bad: ' validated)"
+expect validated 'suite.json: ok: a suite, 3 of 3 parts done, 8 skipped'
+"$program" --version | grep -q '(no html)' || expect s/index.html '"parallel":"fsdp"'
+exit 0
