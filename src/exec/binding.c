@@ -23,15 +23,34 @@ static Status choose_one(const Binding *binding, const Node *node, const char *c
     return op_choose(binding->plan, node, binding->backend, NULL, impl);
 }
 
+static bool has_queue(const Plan *plan)
+{
+    for (int i = 0; i < plan->n_nodes; i++) {
+        if (plan->nodes[i].queue == QUEUE_COMMUNICATION) return true;
+    }
+    return false;
+}
+
+/* While something travels a node has one thread less (session.c), which may need more. */
+static size_t workspace_of(const Binding *binding, const Node *node, const OpImpl *impl, bool beside)
+{
+    const int threads = binding->threads;
+    const size_t all = impl->workspace(binding->plan, node, threads);
+    const size_t fewer = beside ? impl->workspace(binding->plan, node, threads - 1) : 0;
+    return all > fewer ? all : fewer;
+}
+
 static Status choose(Binding *binding, const char *const *prefer)
 {
     const Plan *plan = binding->plan;
+    const bool beside =
+        binding->backend == BACKEND_cpu && binding->threads > 1 && has_queue(plan);
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];
         OpImpl *impl = &binding->impls[i];
         if (op_def(node->op)->check) TRY(op_def(node->op)->check(plan, node));
         TRY(choose_one(binding, node, prefer, impl));
-        if (impl->workspace) binding->workspace[i] = impl->workspace(plan, node, binding->threads);
+        if (impl->workspace) binding->workspace[i] = workspace_of(binding, node, impl, beside);
     }
     return ST_OK;
 }

@@ -93,17 +93,21 @@ static void forget_done(Waits *w)
     w->n_dead = kept;
 }
 
+/* A collective of the first queue waits for all of the second: ranks run them in one order, one at a time. */
 static void find(Waits *w)
 {
     const Binding *binding = w->binding;
+    int sent = PLAN_NONE;
     for (int n = 0; n < binding->plan->n_nodes; n++) {
         bury(w, n);
         binding->waits[n] = PLAN_NONE;
         if (binding->plan->nodes[n].queue == QUEUE_COMMUNICATION) {
             communicate(w, n);
+            sent = n;
             continue;
         }
-        const int wait = wait_of(w, n);
+        const bool sends = plan_op_category(binding->plan->nodes[n].op) == CATEGORY_communication;
+        const int wait = sends ? sent : wait_of(w, n);
         if (wait <= w->done) continue;
         binding->waits[n] = w->done = wait;
         forget_done(w);

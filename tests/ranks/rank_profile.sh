@@ -98,6 +98,15 @@ profile --bucket 40KB --accumulate 2 --out-dir micro >micro.out 2>micro.err || f
 check micro ddp
 profile --bucket 40KB --mode fwd_bwd --out-dir backward >backward.out 2>backward.err || fail "--mode fwd_bwd"
 check backward ddp # the end of the pass waits
+profile --parallel fsdp --accumulate 3 --out-dir shards >shards.out 2>shards.err || fail "fsdp --accumulate"
+python3 - $steps <<'PYTHON' || fail "what shards send"
+import json, sys
+collectives = json.load(open('shards/profile.json'))['results'][0]['profile']['collectives']
+assert {c['op'] for c in collectives} == {'all_gather', 'reduce_scatter'}, collectives
+for c in collectives:
+    assert c['time']['n'] == int(sys.argv[1]) * (3 if c['op'] == 'all_gather' else 1), c
+    assert abs(c['wire'] - c['bytes'] / 2) < 1e-6 * c['bytes'], c  # each time: (n - 1) / n of it
+PYTHON
 
 # --- a rank that cannot write its trace, or dies: a row that names it, and no trace is left
 mkdir -p broken/profile_ranks/rank-1.json.gz

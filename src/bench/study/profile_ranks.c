@@ -29,17 +29,23 @@ static json_t *waiter_text(const Plan *plan, int waiter)
                         plan_op_name(node->op));
 }
 
-/* A collective of several micro-batches runs once a step: its bytes are not those of each. */
+/* What an op sends each time it runs. Its cost is that of each micro-batch, of which the last one's alone runs,
+ * but for a gather. */
+static double sent(const Plan *plan, const Node *node)
+{
+    const int64_t share = node->op == OP_all_gather ? 1 : plan_phase_runs(plan, node->phase);
+    return op_cost(plan, node).wire * (double)share;
+}
+
 static json_t *collective(const Plan *plan, const CommNode *at)
 {
     const Node *node = &plan->nodes[at->node];
-    const double wire = op_cost(plan, node).wire * (double)plan_phase_runs(plan, node->phase);
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:o, s:f, s:f, s:o}", "node",
                      at->node, "op", plan_op_name(node->op), "name", plan_out(plan, node, 0)->name,
                      "dtype", plan_dtype_name(plan_out(plan, node, 0)->dtype), "scope", node->scope,
                      "phase", plan_phase_name(node->phase), "queue",
                      node->queue == QUEUE_COMMUNICATION ? "communication" : "compute", "bytes",
-                     (json_int_t)array_bytes(plan, node), "wire", wire, "time",
+                     (json_int_t)array_bytes(plan, node), "wire", sent(plan, node), "time",
                      profile_record_stats(&at->time, ns), "hidden", at->hidden * ns, "waited",
                      at->waited * ns, "waited_by", waiter_text(plan, at->waiter));
 }

@@ -135,11 +135,47 @@ static void test_runs_beside(void **state)
     model_free(&model);
 }
 
+/* Two threads never communicate at once: a collective of the first queue comes after all of the second, also where
+ * this rank's shard of the last gradient is empty, so that nothing reads it. */
+static void test_one_at_a_time(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        Model model;
+        Binding binding;
+        Config c = ranked(i & 1 ? PARALLEL_FSDP : PARALLEL_ZERO1);
+        int sent = PLAN_NONE, done = PLAN_NONE, checked = 0;
+        c.rank = 2;
+        c.clip = 1;
+        c.exec = i & 2 ? EXEC_EAGER : EXEC_FUSED;
+        c.precision = i & 4 ? PRECISION_BF16 : PRECISION_FP32;
+        c.accumulate = i & 8 ? 2 : 1;
+        c.model.d_model = 6;
+        c.model.num_heads = 3;
+        c.model.vocab = 5;
+        ASSERT_OK(step_plan_make(&model, &binding, &c, MODE_TRAIN, BACKEND_cpu, 0, 2));
+        for (int n = 0; n < model.plan.n_nodes; n++) {
+            const Node *node = &model.plan.nodes[n];
+            if (binding.waits[n] > done) done = binding.waits[n];
+            if (node->queue == QUEUE_COMMUNICATION) {
+                sent = n;
+            } else if (plan_op_category(node->op) == CATEGORY_communication) {
+                assert_int_equal(done, sent);
+                checked++;
+            }
+        }
+        assert_int_equal(checked, 1);
+        binding_free(&binding);
+        model_free(&model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_pair),
         cmocka_unit_test(test_runs_beside),
+        cmocka_unit_test(test_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
