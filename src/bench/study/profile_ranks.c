@@ -29,8 +29,8 @@ static json_t *waiter_text(const Plan *plan, int waiter)
                         plan_op_name(node->op));
 }
 
-/* What an op sends each time it runs. Its cost is that of each micro-batch, of which the last one's alone runs,
- * but for a gather. */
+/* What an op sends each time it runs. Its cost is that of each micro-batch, of which the last one's alone
+ * runs, but for a gather. */
 static double sent(const Plan *plan, const Node *node)
 {
     const int64_t share = node->op == OP_all_gather ? 1 : plan_phase_runs(plan, node->phase);

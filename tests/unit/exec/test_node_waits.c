@@ -135,8 +135,8 @@ static void test_runs_beside(void **state)
     model_free(&model);
 }
 
-/* Two threads never communicate at once: a collective of the first queue comes after all of the second, also where
- * this rank's shard of the last gradient is empty, so that nothing reads it. */
+/* Two threads never communicate at once: a collective of the first queue comes after all of the second, also
+ * where this rank's shard of the last gradient is empty, so that nothing reads it. */
 static void test_one_at_a_time(void **state)
 {
     (void)state;
