@@ -10,6 +10,7 @@
   doc-tables.py models FILE...                        models beside PyTorch: step, peak memory, the shortest possible step
   doc-tables.py gaps LIMITS PROFILE...                time above the floor, by kind of work, a column for each model
   doc-tables.py scaling FILE LOADED...                steps by number of threads, and one thread on a busy machine
+  doc-tables.py ranks FILE...                         steps of several ranks: communication, and PyTorch's step beside ours
   doc-tables.py summary MACHINE=FILE...               one line for each step beside PyTorch
 """
 import gzip
@@ -258,6 +259,18 @@ def scaling(paths):
     table(["threads"] + [heading for p in precisions for heading in (f"{p} step (ms)", "efficiency (%)", "of a loaded core (%)")], rows)
 
 
+def ranks(paths):
+    rows = []
+    for path in paths:
+        for row, peers, _ in cells([path]):
+            best = fastest_peer(peers)
+            rows.append([row["size"], row["precision"], f"{row['batch']} x {row['ctx']}", str(row["ranks"]), row["parallel"], digits(median(row)),
+                         digits(row["communication_ms"]), digits(row["exposed_ms"]), digits(median(best)) if best else "-",
+                         digits(median(best) / median(row), 3) if best else "-", short(path)])
+    table(["size", "precision", "batch x context", "ranks", "parallel", "step (ms)", "communication (ms)", "exposed (ms)", "PyTorch DDP (ms)",
+           "speed-up", "file"], rows)
+
+
 def summary(arguments):
     rows = []
     for argument in arguments:
@@ -270,7 +283,7 @@ def summary(arguments):
 
 
 def main():
-    kinds = {f.__name__: f for f in (steps, rounds, memory, attention, speedups, floor, gaps, models, scaling, summary)}
+    kinds = {f.__name__: f for f in (steps, rounds, memory, attention, speedups, floor, gaps, models, scaling, ranks, summary)}
     if len(sys.argv) < 3 or sys.argv[1] not in kinds:
         sys.exit(__doc__)
     kinds[sys.argv[1]](sys.argv[2:])
