@@ -20,8 +20,8 @@
 static const char state_name[] = "suite.json";
 static const size_t most_bytes = (size_t)1 << 20;
 
-static const char *const states[SUITE_STATES] = {"waiting", "done", "failed", "incomplete",
-                                                 "given up", "skipped"};
+static const char *const states[SUITE_STATES] = {"waiting",    "done",     "failed",
+                                                 "incomplete", "given up", "skipped"};
 
 bool suite_part_is_over(const SuitePart *part)
 {

@@ -50,8 +50,8 @@ Status suite_ranks_find(SuiteRanks *ranks, const Suite *suite, bool gpu)
     Settings settings;
     CLEANUP(sweep_free) Sweep sweep = {0};
     TRY(suite_arguments_parse(suite->device, &cmd_bench.options, &settings, &sweep));
-    *ranks = gpu ? on_gpus()
-                 : suite_ranks_on_cpu(cpu_threads_processors(), sweep.configs[0].threads);
+    *ranks =
+        gpu ? on_gpus() : suite_ranks_on_cpu(cpu_threads_processors(), sweep.configs[0].threads);
     if (!*ranks->why && !rank_launch_describe(mpi, sizeof mpi)) memcpy(ranks->why, mpi, sizeof mpi);
     return ST_OK;
 }

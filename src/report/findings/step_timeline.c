@@ -117,8 +117,7 @@ static Status add_events(json_t *const events[TRACKS], const Window *w)
         if (track == PHASES && begin < phase_end) continue;
         if (track == PHASES) phase_end = end;
         json_t *made = event_json(w, event);
-        if (!made || json_array_append_new(events[track], made))
-            return NO_MEMORY("for a timeline");
+        if (!made || json_array_append_new(events[track], made)) return NO_MEMORY("for a timeline");
     }
     return ST_OK;
 }

@@ -41,8 +41,7 @@ static Status validate_suite(const json_t *json, ValidateNote *note)
     if (json_array_size(parts) == 0) return FAIL(ST_FAILED, "a suite without parts");
     const int n = snprintf(note->s, sizeof note->s, "a suite, %d of %zu parts done", done,
                            json_array_size(parts) - (size_t)skipped);
-    if (skipped > 0)
-        snprintf(note->s + n, sizeof note->s - (size_t)n, ", %d skipped", skipped);
+    if (skipped > 0) snprintf(note->s + n, sizeof note->s - (size_t)n, ", %d skipped", skipped);
     return ST_OK;
 }
 

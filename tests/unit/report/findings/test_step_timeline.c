@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define EVENT(category, name, pid, ts, dur, args)                                       \
+#define EVENT(category, name, pid, ts, dur, args)                                               \
     "{\"ph\":\"X\",\"cat\":\"" category "\",\"name\":\"" name "\",\"pid\":" #pid ",\"ts\":" #ts \
     ",\"dur\":" #dur ",\"args\":{" args "}},"
 #define NOTE(name, pid, ts, dur) EVENT("user_annotation", name, pid, ts, dur, "")
@@ -56,7 +56,8 @@ static void the_step_in_the_middle(void **state)
     (void)state;
     json_t *step = timeline(ranks);
     assert_true(json_number_value(json_object_get(step, "end_us")) == 50);
-    const json_t *phases = events_of(step, 0, "phases", 2); /* the range in the optimizer is left out */
+    const json_t *phases =
+        events_of(step, 0, "phases", 2); /* the range in the optimizer is left out */
     assert_event(phases, 0, "forward", 0);
     assert_event(phases, 1, "optimizer", 20);
     assert_event(events_of(step, 1, "work", 1), 0, "matmul layer.0/attn", 1);
