@@ -265,7 +265,7 @@ async function checkSuite(browser) {
   const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
   const all = [...readFileSync(path, "utf8").matchAll(/^<section id="([a-z-]+)"/gm)].map(([, id]) => id);
   const missing = all.filter((id) => !sections.includes(id));
-  check(missing.join() === "like,comparison", `a suite's page is without ${missing}`);
+  check(missing.join() === "like,comparison,ranks,rank-steps,collective", `a suite's page is without ${missing}`);
   check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Biggest win: ")), "the page does not name the biggest win");
   await checkAxe(page, "suite");
   await page.screenshot({ path: `${WORK}/suite.png`, fullPage: true });
@@ -281,6 +281,26 @@ async function checkGrowth(browser) {
     const lines = await growth();
     check(lines.length === 3 && lines.every((line) => line.startsWith(`d_head ${width}, `) && line.includes("memory before backward is ")), `beside the chart of d_head ${width}: ${lines}`);
   }
+  await page.context().close();
+}
+
+// Rows of ranks: a line for each strategy from the row of one rank on, and efficiency by tokens per second.
+async function checkRanks(browser) {
+  const file = JSON.parse(readFileSync(`${GOLDEN}/results.json`, "utf8"));
+  const one = file.results.find((row) => row.status === "ok" && row.step && row.tokens_per_s > 0);
+  const row = (ranks, parallel, slower) => ({ ...one, cell: `${one.cell} ranks=${ranks} parallel=${parallel}`, ranks, parallel, comm_precision: "auto",
+    tokens_per_s: ranks * one.tokens_per_s / slower, step: { ...one.step, mean_ms: slower * one.step.mean_ms, median_ms: slower * one.step.median_ms } });
+  const results = [one, row(2, "ddp", 1.25), row(4, "ddp", 2), row(2, "fsdp", 1), row(4, "fsdp", 1.6)];
+  writeFileSync(`${WORK}/ranks.json`, JSON.stringify({ ...file, results }));
+  const page = await open(browser, makePage("ranks", [`${WORK}/ranks.json`]), { colorScheme: "light" });
+  const charts = await page.evaluate(() => drawn.map(({ spec }) => spec).filter((spec) => spec.xLabel === "ranks"));
+  check(charts.map((spec) => spec.title).join() === "Step,Efficiency", `charts over ranks: ${charts.map((spec) => spec.title)}`);
+  for (const [label, wanted] of [["ddp", [100, 80, 50]], ["fsdp", [100, 100, 62.5]]]) {
+    const values = ((charts[1] || { series: [] }).series.find((series) => series.label === label) || { values: [] }).values;
+    check(values.length === 3 && values.every((value, i) => Math.abs(value - wanted[i]) < 1e-6), `efficiency of ${label}: ${values}`);
+  }
+  await checkAxe(page, "ranks");
+  await page.screenshot({ path: `${WORK}/ranks.png`, fullPage: true });
   await page.context().close();
 }
 
@@ -318,6 +338,7 @@ try {
   await checkStudies(browser);
   await checkSuite(browser);
   await checkGrowth(browser);
+  await checkRanks(browser);
   await checkLike(browser);
 } finally {
   await browser.close();

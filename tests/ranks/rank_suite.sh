@@ -35,5 +35,18 @@ assert all(c.get('status', 'ok') == 'ok' for c in json.load(open('s/ranks_memory
 P
 "$program" validate s/*.json >validated || fail "validate: $(grep ': bad: ' validated)"
 expect validated 'suite.json: ok: a suite, 3 of 3 parts done, 8 skipped'
-"$program" --version | grep -q '(no html)' || expect s/index.html '"parallel":"fsdp"'
+"$program" --version | grep -q '(no html)' && exit 0
+python3 - <<'P' || fail "the page"
+import json, re
+page = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', open('s/index.html').read(), re.S)[1])
+steps = {f['name']: f['step'] for f in page['files'] if f['step']}
+assert len(steps) == 2 and all(any(p in name for name in steps) for p in ('-ddp_', '-fsdp_')), list(steps)
+for step in steps.values():
+    tracks = {t['name']: t['events'] for t in step['tracks']}
+    assert list(tracks) == ['phases', 'work', 'waits', 'communication'], list(tracks)
+    assert [name for name, *_ in tracks['phases']] == ['forward', 'backward', 'optimizer'], tracks['phases']
+    assert tracks['work'] and tracks['communication'], step
+    assert all(0 <= begin < step['end_us'] and time >= 0 for events in tracks.values() for _, _, begin, time in events), step
+assert [f['name'] for f in page['files'] if any(r.get('ranks') == 2 for r in f['rows']['model'])] == ['ranks.json']
+P
 exit 0

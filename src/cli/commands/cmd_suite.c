@@ -61,7 +61,7 @@ static void plan_row(Table *table, const Suite *suite, SuitePartId id, bool stor
     else if (suite_parts_command(&command, &words, id, part->args, suite->folder) == ST_OK)
         suite_parts_put_command(&line, &command);
     TABLE_CELLS(table, suite_parts_info[id].name,
-                skipped ? "-" : human_eta(suite_run_expected(suite, id, stored)).s,
+                human_eta(skipped ? 0 : suite_run_expected(suite, id, stored)).s,
                 skipped                     ? "skipped"
                 : part->state == SUITE_DONE ? "done"
                                             : "to run");

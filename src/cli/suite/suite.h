@@ -51,9 +51,9 @@ void suite_parts_put_command(Text *out, const SuiteCommand *command);
 
 /* ---- the state ---- */
 
-/* --resume runs every part again that is neither DONE nor SKIPPED. INCOMPLETE: the part ended, but some of its
- * cells were cut short. TIMED_OUT: it took far more than its share of the budget. SKIPPED: this machine cannot
- * run it, which is no failure. */
+/* --resume runs every part again that is neither DONE nor SKIPPED. INCOMPLETE: the part ended, but some of
+ * its cells were cut short. TIMED_OUT: it took far more than its share of the budget. SKIPPED: this machine
+ * cannot run it, which is no failure. */
 typedef enum SuiteState {
     SUITE_WAITING,
     SUITE_DONE,

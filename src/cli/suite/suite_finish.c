@@ -10,18 +10,21 @@
 #include "report/findings/summary.h"
 #include "report/page/table_files.h"
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The result file of every part, and the trace of profile. */
-enum { MAX_FILES = SUITE_PARTS + 1 };
+/* The result file of every part, the trace of profile, and those of ranks, one of each --parallel. */
+enum { MAX_TRACES = PARALLEL_COUNT, MAX_FILES = SUITE_PARTS + 1 + MAX_TRACES };
 static const char trace_name[] = "profile/profile_trace.json.gz";
+static const char ranks_folder[] = "ranks_profile", trace_ending[] = "_trace.json.gz";
 
 typedef struct Files {
     ResultInput list[MAX_FILES];
     char paths[MAX_FILES][PATH_MAX];
-    const char *names[MAX_FILES];
+    char names[MAX_FILES][NAME_MAX + sizeof ranks_folder + 1];
     int n;
     bool unreadable; /* a file exists that could not be read */
 } Files;
@@ -37,7 +40,7 @@ static Status add_file(Files *files, const Suite *suite, const char *name)
     if (access(path, F_OK) != 0) return ST_OK;
     const Status status = result_input_read(file, path);
     if (status == ST_OK) {
-        files->names[files->n++] = name;
+        snprintf(files->names[files->n++], sizeof *files->names, "%s", name);
         return ST_OK;
     }
     result_input_free(file);
@@ -47,11 +50,35 @@ static Status add_file(Files *files, const Suite *suite, const char *name)
     return ST_OK;
 }
 
+static int is_trace(const struct dirent *entry)
+{
+    const size_t n = strlen(entry->d_name), ending = sizeof trace_ending - 1;
+    return n > ending && strcmp(entry->d_name + n - ending, trace_ending) == 0;
+}
+
+/* What they are called follows from what the cells differ in. */
+static Status add_rank_traces(Files *files, const Suite *suite)
+{
+    char path[PATH_MAX], name[sizeof *files->names];
+    struct dirent **list = NULL;
+    Status status = ST_OK;
+    TRY(output_path(suite->folder, ranks_folder, path));
+    const int n = scandir(path, &list, is_trace, alphasort);
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%s/%s", ranks_folder, list[i]->d_name);
+        if (status == ST_OK && i < MAX_TRACES) status = add_file(files, suite, name);
+        free(list[i]);
+    }
+    free(list);
+    return status;
+}
+
 static Status read_files(Files *files, const Suite *suite)
 {
     for (int id = 0; id < SUITE_PARTS; id++)
         TRY(add_file(files, suite, suite_parts_info[id].result));
-    return add_file(files, suite, trace_name);
+    TRY(add_file(files, suite, trace_name));
+    return add_rank_traces(files, suite);
 }
 
 static void files_free(Files **files)

@@ -68,6 +68,7 @@ static Status take_memory(ResultInput *file, json_t *root)
 static Status take_trace(ResultInput *file, const json_t *root)
 {
     TRY(layer_timeline_make(&file->layer, root));
+    TRY(step_timeline_make(&file->step, root));
     if (file->layer) return ST_OK;
     return FAIL(ST_USAGE,
                 "%s: the trace has no ops of a layer; use one that roofstep profile wrote",
@@ -129,6 +130,7 @@ void result_input_free(ResultInput *file)
     for (int kind = 0; kind < RESULT_KINDS; kind++) record_set_free(&file->kind[kind]);
     json_decref(file->memory);
     json_decref(file->layer);
+    json_decref(file->step);
 }
 
 /* ---- names ---- */

@@ -28,6 +28,7 @@ typedef struct ResultInput {
     double sum_value;
     json_t *memory; /* cells of `memory`; NULL: none */
     json_t *layer;  /* of a trace: layer_timeline_make(); NULL: none */
+    json_t *step;   /* of a trace of ranks: step_timeline_make(); NULL: none */
 } ResultInput;
 
 /* json or jsonl of bench, attention, profile, warmup, precision or collective, json of memory or
@@ -48,6 +49,13 @@ void result_input_free(ResultInput *file);
  * for the layer in the middle and one step, times from the step's begin; NULL where no event belongs to a
  * layer. Events are in the order of their begin. */
 Status layer_timeline_make(json_t **out, const json_t *trace);
+
+/* One step of rank 0 in a trace of ranks: its phases, its work, what it waited for and what travelled.
+ *
+ *   {end_us, tracks: [{name: "work", events: [[name, phase, begin_us, us], ...]}, ...]}
+ *
+ * A new reference; NULL where the trace is not of ranks. */
+Status step_timeline_make(json_t **out, const json_t *trace);
 
 const char *result_input_name(const ResultInput *file); /* without folders */
 const char *result_input_kind_name(ResultKind kind);    /* "model", ... */

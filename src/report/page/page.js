@@ -176,7 +176,7 @@ function drawProfile() {
 }
 
 function drawLayers() {
-  for (const file of data.files.filter(({ layer }) => layer)) {
+  for (const file of data.files.filter(({ layer, step }) => layer && !step)) { // of ranks: drawRankSteps()
     for (const { phase, begin_us, end_us, tracks } of file.layer.phases) {
       const title = `${file.layer.layer}, ${phase}: ${number(end_us - begin_us)} us (${file.name})`;
       body("layer").append(el("h3", {}, title));
@@ -300,10 +300,12 @@ function subtitle() {
 // Says why a section is empty where its command ran and measured nothing; removes other empty ones.
 function closeEmptySections() {
   const missing = [];
+  const parts = [...document.querySelectorAll("[data-part]")].map((section) => section.dataset.part);
   for (const section of document.querySelectorAll("main > section")) {
     const title = section.querySelector("h2").textContent;
     const commands = section.querySelector("table, figure") ? [] : (section.dataset.from || "").split(/[^a-z]+/);
-    const gap = data.gaps.find(({ command }) => commands.includes(command));
+    const part = section.dataset.part;
+    const gap = commands.length && data.gaps.find((one) => (part ? one.part === part : commands.includes(one.command) && !parts.includes(one.part)));
     if (gap) section.append(el("p", { class: "gap" }, `No data, because ${gap.command} measured nothing: ${gap.why}.`));
     if (section.querySelector("table, figure, li, pre, .gap")) {
       body("contents").append(el("li", {}, el("a", { href: `#${section.id}` }, title)));
@@ -348,6 +350,8 @@ drawProfile();
 drawLayers();
 drawMemory();
 drawWarmup();
+drawRanks();
+drawRankSteps();
 drawCollectives();
 data.tables.forEach((spec) => addTable(spec));
 drawCommands();

@@ -133,9 +133,9 @@ static Status add_commands(json_t *list, const RecordSet *rows)
 static Status add_file(json_t *files, const ResultInput *file)
 {
     json_t *timelines = NULL;
-    json_t *json = json_pack("{s:o, s:{}, s:{}, s:[], s:[], s:n, s:O?}", "name",
+    json_t *json = json_pack("{s:o, s:{}, s:{}, s:[], s:[], s:n, s:O?, s:O?}", "name",
                              json_text_string(result_input_name(file)), "rows", "labels", "growth",
-                             "commands", "memory", "layer", file->layer);
+                             "commands", "memory", "layer", file->layer, "step", file->step);
     if (json_array_append_new(files, json)) return no_memory();
     TRY(add_rows(json, file));
     TRY(add_growth(json_object_get(json, "growth"), file, RESULT_MODEL));
