@@ -32,7 +32,8 @@ static bool has_queue(const Plan *plan)
 }
 
 /* While something travels a node has one thread less (session.c), which may need more. */
-static size_t workspace_of(const Binding *binding, const Node *node, const OpImpl *impl, bool beside)
+static size_t workspace_of(const Binding *binding, const Node *node, const OpImpl *impl,
+                           bool beside)
 {
     const int threads = binding->threads;
     const size_t all = impl->workspace(binding->plan, node, threads);
@@ -43,8 +44,7 @@ static size_t workspace_of(const Binding *binding, const Node *node, const OpImp
 static Status choose(Binding *binding, const char *const *prefer)
 {
     const Plan *plan = binding->plan;
-    const bool beside =
-        binding->backend == BACKEND_cpu && binding->threads > 1 && has_queue(plan);
+    const bool beside = binding->backend == BACKEND_cpu && binding->threads > 1 && has_queue(plan);
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];
         OpImpl *impl = &binding->impls[i];

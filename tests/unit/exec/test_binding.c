@@ -29,8 +29,8 @@ static int check_threads(int threads)
         const size_t fewer = impl->workspace(&model.plan, node, threads - 1);
         more += fewer > impl->workspace(&model.plan, node, threads);
         if (binding.workspace[i] < fewer)
-            fail_msg("%d threads, %s: %zu bytes of %zu", threads, node->scope,
-                     binding.workspace[i], fewer);
+            fail_msg("%d threads, %s: %zu bytes of %zu", threads, node->scope, binding.workspace[i],
+                     fewer);
     }
     binding_free(&binding);
     model_free(&model);
