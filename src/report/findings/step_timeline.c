@@ -138,7 +138,8 @@ Status step_timeline_make(json_t **out, const json_t *trace)
     Window w = {.events = json_object_get(trace, "traceEvents")};
     CLEANUP(json_text_free) json_t *list = json_array();
     *out = NULL;
-    if (!json_is_object(json_object_get(trace, "distributedInfo"))) return ST_OK;
+    const json_t *ranks = json_object_get(trace, "distributedInfo");
+    if (!(record_real(ranks, "world_size") > 1)) return ST_OK;
     find_process(&w);
     if (!find_step(&w)) return ST_OK;
     if (!list) return NO_MEMORY("for a timeline");

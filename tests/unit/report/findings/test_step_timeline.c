@@ -71,6 +71,8 @@ static void others_have_none(void **state)
     (void)state;
     assert_null(timeline("{\"traceEvents\":[" NOTE("ProfilerStep#0", 1, 0, 9) "1]}"));
     assert_null(timeline("{\"distributedInfo\":{},\"traceEvents\":[]}"));
+    assert_null(timeline("{\"distributedInfo\":{\"world_size\":1},\"traceEvents\":[" NOTE(
+        "ProfilerStep#0", 1, 0, 9) "1]}"));
     assert_null(timeline("{\"distributedInfo\":{},\"traceEvents\":7}"));
 }
 
