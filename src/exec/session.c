@@ -209,6 +209,7 @@ static Status wait_for_queue(Session *s, int node, int last)
     if (!s->queue) return ST_OK;
     const int64_t begin = clock_nanoseconds();
     const Status status = comm_queue_wait(s->queue, last);
+    s->wait_seconds += 1e-9 * (double)(clock_nanoseconds() - begin);
     if (s->watch.waited) s->watch.waited(s->watch.self, node, begin, clock_nanoseconds());
     return status;
 }

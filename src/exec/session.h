@@ -38,6 +38,7 @@ typedef struct Session {
     int64_t micro_batch;    /* that runs, from 0; only the last one's gradients travel */
     bool alone;             /* collectives are left out: what a step takes without them */
     double comm_seconds;    /* of collectives so far; on a GPU of steps that were counted */
+    double wait_seconds;    /* on a CPU, of the others for the queue so far */
     double prepare_seconds; /* of opening it: choosing algorithms, compiling kernels */
 } Session;
 

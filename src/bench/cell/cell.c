@@ -37,7 +37,7 @@ typedef struct Cell {
     bool begun;
     double plan_seconds;
     double capture_seconds;
-    double comm_seconds; /* of the samples' collectives */
+    double comm_seconds, wait_seconds; /* of the samples' collectives (exec/session.h) */
 } Cell;
 
 /* ---- samples ---- */
@@ -65,7 +65,7 @@ static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
 {
     Cell *cell = self;
     if (done == 1 && strcmp(what, "step") == 0) {
-        cell->session.comm_seconds = 0;
+        cell->session.comm_seconds = cell->session.wait_seconds = 0;
         gpu_watch_start(&cell->watch);
         cell->interference = interference_now();
     }
@@ -152,6 +152,7 @@ static Status measure(Cell *cell)
     cell->interference = interference_now();
     TRY(sampler_run(&sampler, cell->fit.mode, config));
     cell->comm_seconds = cell->session.comm_seconds;
+    cell->wait_seconds = cell->session.wait_seconds;
     TRY(gpu_watch_tell(&cell->watch, cell->open.link, config_tokens(config)));
     return tell_interference(cell);
 }
@@ -220,7 +221,9 @@ static Status run_open(Cell *cell)
     TRY(hooks->measure ? hooks->measure(hooks->self, open) : measure(cell));
     if (hooks->measured) TRY(hooks->measured(hooks->self, open));
     TRY(cell_facts_trained(open));
-    if (cell->steps.n > 0) TRY(cell_ranks_tell(cell->comm, open, &cell->steps, cell->comm_seconds));
+    if (cell->steps.n > 0)
+        TRY(cell_ranks_tell(cell->comm, open, &cell->steps, cell->comm_seconds,
+                            cell->wait_seconds));
     return cell_facts_measured(open, &cell->before, last);
 }
 

@@ -87,7 +87,15 @@ static Status put_ranks(Record *r, const double *ms, int n)
     return record_put_int(r, "slowest_rank", slowest);
 }
 
-Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps, double seconds)
+/* fsdp has nothing to compute with when its parameters are not gathered: what is left in memory may be
+ * numbers that take a CPU longer. */
+static bool needs_gathers(const CellOpen *cell)
+{
+    return cell->config->parallel == PARALLEL_FSDP && cell->placement->backend == BACKEND_cpu;
+}
+
+Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps, double seconds,
+                       double waited)
 {
     enum { MOST = 10 };
     const int n = (int)i64_min(steps->n, MOST);
@@ -96,11 +104,11 @@ Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps
     CLEANUP(array_free) double *of_ranks = malloc((size_t)comm_ranks(comm) * sizeof *of_ranks);
     CLEANUP(json_text_free) Record *r = json_object();
     if (!of_ranks || !r) return NO_MEMORY("for figures of ranks");
-    TRY(step_alone(cell, comm, n, &alone));
+    if (!needs_gathers(cell)) TRY(step_alone(cell, comm, n, &alone));
     TRY(cell_ranks_gather(comm, 1e3 * step, of_ranks));
     TRY(put_ranks(r, of_ranks, comm_ranks(comm)));
     mean[0] = seconds / steps->n;
-    mean[1] = fmax(step - alone, 0);
+    mean[1] = needs_gathers(cell) ? waited / steps->n : fmax(step - alone, 0);
     TRY(comm_largest(comm, mean, 2));
     TRY(record_put_number(r, "communication_ms", 1e3 * mean[0]));
     TRY(record_put_number(r, "exposed_ms", 1e3 * mean[1]));
