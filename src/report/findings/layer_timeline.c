@@ -1,6 +1,7 @@
 #include "base/array.h"
 #include "base/json_text.h"
 #include "report/findings/result_input.h"
+#include "report/findings/trace_event.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -10,24 +11,12 @@
 
 /* ---- events ---- */
 
-static const char *word(const json_t *event, const char *name)
-{
-    const char *text = json_string_value(json_object_get(event, name));
-    return text ? text : "";
-}
-
-static bool is_slice(const json_t *event)
-{
-    return strcmp(word(event, "ph"), "X") == 0 && isfinite(record_real(event, "ts")) &&
-           isfinite(record_real(event, "dur"));
-}
-
 /* Ranges contain ops, and would hide them. */
 static const char *track_of(const json_t *event)
 {
     static const char *const host[] = {"cpu_op", "cuda_runtime", "cuda_driver"};
     static const char *const device[] = {"kernel", "gpu_memcpy", "gpu_memset"};
-    const char *category = word(event, "cat");
+    const char *category = trace_event_word(event, "cat");
     for (size_t i = 0; i < sizeof host / sizeof *host; i++) {
         if (strcmp(category, host[i]) == 0) return i == 0 ? "host: ops" : "host: calls";
         if (strcmp(category, device[i]) == 0) return "device";
@@ -38,7 +27,7 @@ static const char *track_of(const json_t *event)
 static int layer_of(const json_t *event)
 {
     int layer = -1;
-    const char *scope = word(json_object_get(event, "args"), "scope");
+    const char *scope = trace_event_word(json_object_get(event, "args"), "scope");
     return sscanf(scope, "layer.%d/", &layer) == 1 ? layer : -1;
 }
 
@@ -66,8 +55,11 @@ static void find_step(Window *w)
     w->begin = w->end = INFINITY;
     for (size_t i = 0; i < json_array_size(w->events); i++) {
         const json_t *event = json_array_get(w->events, i);
-        if (!is_slice(event) || strncmp(word(event, "name"), "ProfilerStep#", 13) != 0) continue;
-        if (strcmp(word(event, "cat"), "user_annotation") != 0 || record_real(event, "dur") <= 0)
+        if (!trace_event_is_slice(event) ||
+            strncmp(trace_event_word(event, "name"), "ProfilerStep#", 13) != 0)
+            continue;
+        if (strcmp(trace_event_word(event, "cat"), "user_annotation") != 0 ||
+            record_real(event, "dur") <= 0)
             continue;
         const double begin = record_real(event, "ts");
         if (begin >= w->begin) continue;
@@ -79,8 +71,9 @@ static void find_step(Window *w)
 
 static bool belongs(const Window *w, const json_t *event, const char *phase)
 {
-    if (!is_slice(event) || !track_of(event) || layer_of(event) != w->layer) return false;
-    if (strcmp(word(json_object_get(event, "args"), "phase"), phase) != 0) return false;
+    if (!trace_event_is_slice(event) || !track_of(event) || layer_of(event) != w->layer)
+        return false;
+    if (strcmp(trace_event_word(json_object_get(event, "args"), "phase"), phase) != 0) return false;
     return record_real(event, "ts") >= w->begin && record_real(event, "ts") <= w->end;
 }
 
@@ -90,7 +83,8 @@ static json_t *track_named(json_t *tracks, const char *name)
 {
     for (size_t i = 0; i < json_array_size(tracks); i++) {
         json_t *track = json_array_get(tracks, i);
-        if (strcmp(word(track, "name"), name) == 0) return json_object_get(track, "events");
+        if (strcmp(trace_event_word(track, "name"), name) == 0)
+            return json_object_get(track, "events");
     }
     CLEANUP(json_text_free) json_t *events = json_array();
     json_t *track = json_pack("{s:s, s:O}", "name", name, "events", events);
@@ -114,8 +108,8 @@ static int by_begin(const void *a, const void *b)
 static Status add_event(json_t *tracks, const Window *w, const json_t *event)
 {
     json_t *events = track_named(tracks, track_of(event));
-    const char *scope = word(json_object_get(event, "args"), "scope");
-    json_t *made = json_pack("[s, s, f, f]", word(event, "name"), scope,
+    const char *scope = trace_event_word(json_object_get(event, "args"), "scope");
+    json_t *made = json_pack("[s, s, f, f]", trace_event_word(event, "name"), scope,
                              record_real(event, "ts") - w->begin, record_real(event, "dur"));
     return !events || !made || json_array_append_new(events, made) ? NO_MEMORY("for a timeline")
                                                                    : ST_OK;

@@ -1,27 +1,17 @@
 #include "base/json_text.h"
 #include "report/findings/result_input.h"
+#include "report/findings/trace_event.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *word(const json_t *event, const char *name)
-{
-    const char *text = json_string_value(json_object_get(event, name));
-    return text ? text : "";
-}
-
-static bool is_slice(const json_t *event)
-{
-    return strcmp(word(event, "ph"), "X") == 0 && isfinite(record_real(event, "ts")) &&
-           isfinite(record_real(event, "dur"));
-}
-
 static bool is_step(const json_t *event)
 {
-    return is_slice(event) && strcmp(word(event, "cat"), "user_annotation") == 0 &&
-           strncmp(word(event, "name"), "ProfilerStep#", 13) == 0;
+    return trace_event_is_slice(event) &&
+           strcmp(trace_event_word(event, "cat"), "user_annotation") == 0 &&
+           strncmp(trace_event_word(event, "name"), "ProfilerStep#", 13) == 0;
 }
 
 /* ---- which step ---- */
@@ -80,7 +70,7 @@ enum { PHASES, WORK, WAITS, COMMUNICATION, TRACKS = sizeof tracks / sizeof *trac
 /* -1: it is in none. */
 static int track_of(const json_t *event)
 {
-    const char *name = word(event, "name"), *category = word(event, "cat");
+    const char *name = trace_event_word(event, "name"), *category = trace_event_word(event, "cat");
     const json_t *args = json_object_get(event, "args");
     if (strcmp(category, "user_annotation") == 0) {
         const bool phase = strcmp(name, "forward") == 0 || strcmp(name, "backward") == 0 ||
@@ -89,20 +79,20 @@ static int track_of(const json_t *event)
     }
     if (strcmp(category, "cpu_op") != 0) return -1;
     if (strncmp(name, "wait for ", 9) == 0) return WAITS;
-    return strcmp(word(args, "category"), "communication") == 0 ? COMMUNICATION : WORK;
+    return strcmp(trace_event_word(args, "category"), "communication") == 0 ? COMMUNICATION : WORK;
 }
 
 static json_t *event_json(const Window *w, const json_t *event)
 {
     const json_t *args = json_object_get(event, "args");
-    const char *phase = word(args, "phase"), *what = word(args, "tensor");
-    if (!*what) what = word(args, "scope");
+    const char *phase = trace_event_word(args, "phase"), *what = trace_event_word(args, "tensor");
+    if (!*what) what = trace_event_word(args, "scope");
     CLEANUP(text_free) Text name = {0};
-    text_printf(&name, "%s%s%s", word(event, "name"), *what ? " " : "", what);
+    text_printf(&name, "%s%s%s", trace_event_word(event, "name"), *what ? " " : "", what);
     if (text_status(&name) != ST_OK) return NULL;
     return json_pack("[o, s, f, f]", json_text_string(text_str(&name)),
-                     *phase ? phase : word(event, "name"), record_real(event, "ts") - w->begin,
-                     record_real(event, "dur"));
+                     *phase ? phase : trace_event_word(event, "name"),
+                     record_real(event, "ts") - w->begin, record_real(event, "dur"));
 }
 
 static Status add_events(json_t *const events[TRACKS], const Window *w)
@@ -110,7 +100,7 @@ static Status add_events(json_t *const events[TRACKS], const Window *w)
     double phase_end = w->begin; /* a phase may have a range of its name in it */
     for (size_t i = 0; i < json_array_size(w->events); i++) {
         const json_t *event = json_array_get(w->events, i);
-        const int track = is_slice(event) ? track_of(event) : -1;
+        const int track = trace_event_is_slice(event) ? track_of(event) : -1;
         if (track < 0 || record_real(event, "pid") != w->process) continue;
         const double begin = record_real(event, "ts"), end = begin + record_real(event, "dur");
         if (begin < w->begin || begin >= w->end) continue;
