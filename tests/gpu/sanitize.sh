@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: sanitize.sh memcheck|racecheck|initcheck TINY_STEP: a tiny step in every precision and
+# usage: sanitize.sh memcheck|racecheck|initcheck TINY_STEP [PRECISION]: a tiny step in every precision (or one) and
 # execution style under compute-sanitizer.
 #   ROOFSTEP_SANITIZER=PATH   where compute-sanitizer is
 #   ROOFSTEP_TINY_STEP=''     initcheck without what tiny_step.c does about writes that it cannot see
@@ -7,6 +7,7 @@
 set -u
 tool=$1
 program=$2
+precision=${3:-all}
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/gpu/own_kernels.sh
 . "$here/own_kernels.sh"
@@ -21,11 +22,11 @@ export XDG_CACHE_HOME=$work
 
 # First alone: this finds the products' algorithms and keeps them. Trying them out reads memory that
 # nobody has written yet, and takes long under the sanitizer.
-"$program" || { echo "FAILED: $program"; exit 1; }
+"$program" "$precision" || { echo "FAILED: $program"; exit 1; }
 
-arguments=()
+arguments=("$precision")
 # shellcheck disable=SC2206 # several words, or none
-[ "$tool" != initcheck ] || arguments=(${ROOFSTEP_TINY_STEP---clear-library-results})
+[ "$tool" != initcheck ] || arguments+=(${ROOFSTEP_TINY_STEP---clear-library-results})
 seconds=$SECONDS
 "$sanitizer" --tool "$tool" --log-file "$work/log" --print-limit 0 "$program" "${arguments[@]}" >"$work/out" 2>&1
 code=$?

@@ -1,6 +1,6 @@
 /* A training step in every precision and execution style, so small that it can be run under
  * compute-sanitizer (tests/gpu/sanitize.sh): everything a cell does on the device, in one process.
- * usage: tiny_step [--clear-library-results]
+ * usage: tiny_step [all|PRECISION [--clear-library-results]]
  *
  * compute-sanitizer does not see what some kernels of cuBLASLt and cuDNN write through the tensor
  * memory accelerator, and says then that ours read memory nobody wrote. With
@@ -153,13 +153,16 @@ static Status ask_capability(void)
 
 int main(int argc, char **argv)
 {
-    int failures = 0;
+    int failures = 0, cells = 0;
     if (ask_capability() != ST_OK) {
         printf("failed: %s\n", status_message());
         return 1;
     }
-    clear_library_results = argc > 1 && strcmp(argv[1], "--clear-library-results") == 0;
+    const char *only = argc > 1 && strcmp(argv[1], "all") != 0 ? argv[1] : NULL;
+    clear_library_results = argc > 2 && strcmp(argv[2], "--clear-library-results") == 0;
     for (int p = 0; p < PRECISION_COUNT; p++) {
+        if (only && strcmp(only, config_precisions[p]) != 0) continue;
+        cells++;
         for (size_t s = 0; s < sizeof styles / sizeof *styles; s++) {
             for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
                 failures += !tell_cell(&shapes[i], (Precision)p, s);
@@ -167,5 +170,5 @@ int main(int argc, char **argv)
         }
     }
     printf("%d cells failed\n", failures);
-    return failures != 0;
+    return failures != 0 || cells == 0;
 }
