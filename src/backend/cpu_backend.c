@@ -59,17 +59,19 @@ static Status clear(Backend *be, void *dst, size_t bytes)
     return ST_OK;
 }
 
-/* Pages that are there; those never written are not. */
+/* Pages that are there; those never written are not. Memory that MPI shares need not begin with a page. */
 static Status touched(Backend *be, const void *memory, size_t bytes, size_t *held)
 {
     enum { PAGES = 1 << 16 };
     static unsigned char there[PAGES];
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)memory % page;
+    char *first = (char *)memory - before;
     (void)be;
     *held = 0;
+    bytes += before;
     for (size_t at = 0; at < bytes; at += PAGES * page) {
         const size_t n = bytes - at < PAGES * page ? bytes - at : PAGES * page;
-        if (mincore((char *)memory + at, n, there) != 0)
+        if (mincore(first + at, n, there) != 0)
             return FAIL(ST_FAILED, "cpu: the kernel does not tell which pages are there");
         for (size_t i = 0; i < (n + page - 1) / page; i++) *held += (there[i] & 1) != 0 ? page : 0;
     }

@@ -207,16 +207,6 @@ static const SharedArray *array_with(const Comm *comm, const void *data, size_t 
     return NULL;
 }
 
-/* The same, where the shard is at its place in the array. */
-static const SharedArray *array_in_place(const Comm *comm, const void *data, const void *shard,
-                                         int64_t count, DType dtype)
-{
-    const size_t size = plan_dtype_size(dtype);
-    const Shard own = shard_of(count, comm->place.ranks, comm->place.rank);
-    if ((const char *)data + (size_t)own.first * size != shard) return NULL;
-    return array_with(comm, data, (size_t)count * size);
-}
-
 /* ---- collectives ---- */
 
 void comm_meet(Comm *comm)
@@ -256,9 +246,9 @@ Status comm_reduce_scatter(Comm *comm, const void *in, void *out, int64_t count,
     comm_activity_enter(COMM_COLLECTIVE);
     if (!comm->shares)
         return leave(messages_reduce_scatter(&comm->messages, in, out, count, dtype, scale));
-    const SharedArray *array = array_in_place(comm, in, out, count, dtype);
+    const SharedArray *array = array_with(comm, in, (size_t)count * plan_dtype_size(dtype));
     if (array)
-        shared_array_reduce_scatter(&comm->window, array, (void *)in, count, dtype, scale);
+        shared_array_reduce_scatter(&comm->window, array, in, out, count, dtype, scale);
     else
         shared_window_reduce_scatter(&comm->window, in, out, count, dtype, scale);
     return leave(ST_OK);
@@ -268,9 +258,9 @@ Status comm_all_gather(Comm *comm, const void *in, void *out, int64_t count, DTy
 {
     comm_activity_enter(COMM_COLLECTIVE);
     if (!comm->shares) return leave(messages_all_gather(&comm->messages, in, out, count, dtype));
-    const SharedArray *array = array_in_place(comm, out, in, count, dtype);
+    const SharedArray *array = array_with(comm, out, (size_t)count * plan_dtype_size(dtype));
     if (array)
-        shared_array_all_gather(&comm->window, array, out, count, dtype);
+        shared_array_all_gather(&comm->window, array, in, out, count, dtype);
     else
         shared_window_all_gather(&comm->window, in, out, count, dtype);
     return leave(ST_OK);

@@ -18,14 +18,19 @@ static char *place(const SharedWindow *w, const SharedArray *a, const void *data
     return a->base[rank] + ((const char *)data - a->base[w->rank]);
 }
 
-/* Chunk k of this rank's shard becomes the sum of all ranks'. */
+static char *own_shard(const SharedWindow *w, const ShardedArray *array, void *data)
+{
+    return (char *)data + shard_piece(array, w->rank, 0).at;
+}
+
+/* Chunk k of this rank's shard gets the sum of all ranks'. */
 static void sum_own(const SharedWindow *w, const SharedArray *a, const ShardedArray *array,
-                    char *data, int64_t k, DType dtype, float scale)
+                    const void *data, char *shard, int64_t k, DType dtype, float scale)
 {
     const void *x[SHARED_WINDOW_RANKS];
     const ShardPiece p = shard_piece(array, w->rank, k);
     for (int r = 0; r < w->ranks; r++) x[r] = place(w, a, data, r) + p.at;
-    rank_sum(data + p.at, NULL, x, w->ranks, p.count, dtype, scale);
+    rank_sum(shard + p.in_shard, NULL, x, w->ranks, p.count, dtype, scale);
 }
 
 static void collect(const SharedWindow *w, const SharedArray *a, const ShardedArray *array,
@@ -51,27 +56,32 @@ void shared_array_all_reduce(SharedWindow *w, const SharedArray *a, void *data, 
 {
     const ShardedArray array = array_of(w, count, dtype);
     const int64_t chunks = shard_chunks(&array);
+    char *shard = own_shard(w, &array, data);
     for (int64_t round = 0; round <= chunks; round++) {
         shared_window_barrier(w);
-        if (round < chunks) sum_own(w, a, &array, data, round, dtype, scale);
+        if (round < chunks) sum_own(w, a, &array, data, shard, round, dtype, scale);
         if (round > 0) collect(w, a, &array, data, round - 1);
     }
     shared_window_barrier(w);
 }
 
-void shared_array_reduce_scatter(SharedWindow *w, const SharedArray *a, void *data, int64_t count,
-                                 DType dtype, float scale)
+void shared_array_reduce_scatter(SharedWindow *w, const SharedArray *a, const void *data,
+                                 void *shard, int64_t count, DType dtype, float scale)
 {
     const ShardedArray array = array_of(w, count, dtype);
     shared_window_barrier(w);
-    for (int64_t k = 0; k < shard_chunks(&array); k++) sum_own(w, a, &array, data, k, dtype, scale);
+    for (int64_t k = 0; k < shard_chunks(&array); k++)
+        sum_own(w, a, &array, data, shard, k, dtype, scale);
     shared_window_barrier(w);
 }
 
-void shared_array_all_gather(SharedWindow *w, const SharedArray *a, void *data, int64_t count,
-                             DType dtype)
+void shared_array_all_gather(SharedWindow *w, const SharedArray *a, const void *shard, void *data,
+                             int64_t count, DType dtype)
 {
     const ShardedArray array = array_of(w, count, dtype);
+    char *own = own_shard(w, &array, data);
+    const size_t bytes = (size_t)shard_of(count, w->ranks, w->rank).count * array.size;
+    if (own != shard && bytes > 0) memcpy(own, shard, bytes);
     shared_window_barrier(w);
     for (int64_t k = 0; k < shard_chunks(&array); k++) collect(w, a, &array, data, k);
     shared_window_barrier(w);

@@ -67,7 +67,9 @@ Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int t
         st = NO_MEMORY("for %d nodes", plan->n_nodes);
     }
     if (st == ST_OK) st = choose(binding, prefer);
-    if (st == ST_OK) st = mem_plan_build(&binding->mem, plan, binding->workspace, permitted_alias);
+    if (st == ST_OK)
+        st = mem_plan_build(&binding->mem, plan, binding->workspace, permitted_alias,
+                            backend == BACKEND_cpu);
     if (st == ST_OK) st = node_waits_find(binding);
     if (st != ST_OK) binding_free(binding);
     return st;

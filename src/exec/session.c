@@ -13,8 +13,11 @@ static void place_tensors(Session *s)
     for (int i = 0; i < s->plan->n_tensors; i++) {
         const Tensor *t = &s->plan->tensors[i];
         const int owner = plan_storage(s->plan, i);
-        char *from = plan_kind_persistent(t->kind) ? s->region[t->kind] : s->arena;
-        s->memory[i] = from + mem->offset[owner] + t->offset * (int64_t)plan_dtype_size(t->dtype);
+        const size_t at = mem->offset[owner];
+        char *from = plan_kind_persistent(t->kind)    ? (char *)s->region[t->kind] + at
+                     : s->common && at >= mem->common ? (char *)s->common + (at - mem->common)
+                                                      : (char *)s->arena + at;
+        s->memory[i] = from + t->offset * (int64_t)plan_dtype_size(t->dtype);
     }
 }
 
@@ -107,6 +110,11 @@ void session_drop_graphs(Session *s)
     drop_set(s, &s->quiet);
 }
 
+size_t session_own_arena(const Session *s)
+{
+    return s->common ? s->binding->mem.common : s->binding->mem.arena;
+}
+
 void session_release(Session *s)
 {
     const MemPlan *mem = &s->binding->mem;
@@ -114,8 +122,8 @@ void session_release(Session *s)
         if (s->region[k]) s->api->release(s->backend, s->region[k], mem->region[k]);
         s->region[k] = NULL;
     }
-    if (s->arena) s->api->release(s->backend, s->arena, mem->arena);
-    s->arena = NULL;
+    if (s->arena) s->api->release(s->backend, s->arena, session_own_arena(s));
+    s->arena = s->common = NULL;
 }
 
 void session_close(Session *s)
@@ -245,6 +253,21 @@ static Status run_node(Session *s, int node)
     return ST_OK;
 }
 
+/* What ranks send each other moves to memory that all of them see, if there is any to be had. Nothing has been
+ * written as yet. */
+static Status share_memory(Session *s)
+{
+    const MemPlan *mem = &s->binding->mem;
+    if (mem->common == mem->arena) return ST_OK;
+    s->common = comm_share(s->comm, mem->arena - mem->common);
+    if (!s->common) return ST_OK;
+    s->api->release(s->backend, s->arena, mem->arena);
+    s->arena = NULL;
+    if (mem->common) TRY(s->api->alloc(s->backend, mem->common, &s->arena));
+    place_tensors(s);
+    return ST_OK;
+}
+
 Status session_join(Session *s, struct Comm *comm)
 {
     int beside = 0;
@@ -253,6 +276,7 @@ Status session_join(Session *s, struct Comm *comm)
     s->comm = comm;
     if (!comm) return ST_OK;
     if (s->api->beside_open) return comm_stream_open(&s->stream, s->api, s->backend, s->plan);
+    TRY(share_memory(s));
     return beside > 0 ? comm_queue_open(&s->queue, run_beside, s, beside) : ST_OK;
 }
 

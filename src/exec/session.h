@@ -22,6 +22,8 @@ typedef struct Session {
     Backend *backend;
     void *region[TK_COUNT]; /* memory of the persistent kinds */
     void *arena;
+    void *
+        common; /* its part that other ranks read, where they can: else NULL, and it is in the arena */
     void **memory; /* first element of each tensor */
     void **state;  /* of each node: what its implementation prepared */
     GraphSet graphs;
@@ -50,6 +52,8 @@ Status session_join(Session *s, struct Comm *comm);
 Status session_count_communication(Session *s);
 /* Gives the memory back and leaves the device open, its libraries warm: only session_close() may follow. */
 void session_release(Session *s);
+/* Bytes of `arena`: all of it but what is in `common`. */
+size_t session_own_arena(const Session *s);
 Status session_observe(Session *s, Observer observer);
 
 /* Runs the nodes of one phase in order, or launches its graph: forward and backward of one micro-batch.

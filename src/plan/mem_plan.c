@@ -27,6 +27,26 @@ static bool in_arena(const MemPlan *mem, const Plan *plan, int id)
     return transient(plan, id) && mem->alias_of[id] == id && mem->first[id] != PLAN_NONE;
 }
 
+/* ---- what other ranks read ---- */
+
+static void mark(const Plan *plan, int id, bool *common)
+{
+    const int s = plan_storage(plan, id);
+    common[s] = transient(plan, s);
+}
+
+/* Arrays of which every rank has all. Shards may differ in size from rank to rank. */
+static void find_common(const Plan *plan, bool *common)
+{
+    for (int n = 0; n < plan->n_nodes; n++) {
+        const Node *node = &plan->nodes[n];
+        if (node->op == OP_all_reduce || node->op == OP_reduce_scatter)
+            mark(plan, plan_in_id(plan, node, 0), common);
+        else if (node->op == OP_all_gather)
+            mark(plan, plan_out_id(plan, node, 0), common);
+    }
+}
+
 /* ---- lifetimes ---- */
 
 static void touch(MemPlan *mem, const Plan *plan, int id, int node, bool read)
@@ -102,11 +122,12 @@ static bool line_up(const Tensor *a, const Tensor *b)
 
 /* Output `out` takes over the memory of input `in` when this node is its last reader and nothing else
  * of the node lies there. The last node of all takes nothing over: what it reads may be kept. */
-static void try_alias(MemPlan *mem, const Plan *plan, int node, int out, int in)
+static void try_alias(MemPlan *mem, const Plan *plan, const bool *common, int node, int out, int in)
 {
     if (out == PLAN_NONE || in == PLAN_NONE || node == plan->n_nodes - 1) return;
     if (!transient(plan, out) || !transient(plan, in)) return;
     const int root = mem->alias_of[in];
+    if (common[out] || common[root]) return;
     if (mem->first[out] != node || mem->last[root] != node || mem->alias_of[out] != out) return;
     if (!line_up(&plan->tensors[out], &plan->tensors[in])) return;
     if (operands_in(mem, plan, &plan->nodes[node], root) != 1) return;
@@ -114,12 +135,12 @@ static void try_alias(MemPlan *mem, const Plan *plan, int node, int out, int in)
     mem->last[root] = mem->last[out];
 }
 
-static void find_aliases(MemPlan *mem, const Plan *plan, MemPlanAlias *alias)
+static void find_aliases(MemPlan *mem, const Plan *plan, const bool *common, MemPlanAlias *alias)
 {
     for (int n = 0; alias && n < plan->n_nodes; n++) {
         int out = PLAN_NONE, in = PLAN_NONE;
         for (int i = 0; alias(plan, &plan->nodes[n], &out, &in, i); i++) {
-            try_alias(mem, plan, n, plan_out_id(plan, &plan->nodes[n], out),
+            try_alias(mem, plan, common, n, plan_out_id(plan, &plan->nodes[n], out),
                       plan_in_id(plan, &plan->nodes[n], in));
         }
     }
@@ -127,17 +148,30 @@ static void find_aliases(MemPlan *mem, const Plan *plan, MemPlanAlias *alias)
 
 /* ---- placing ---- */
 
-/* Storage tensors that own memory in the arena, then workspaces. Returns how many there are. */
-static int collect_blocks(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+/* What is to be placed in one part of the arena. */
+typedef struct Part {
+    const bool *common; /* of each tensor */
+    bool is_common;
+    const size_t *workspace_bytes; /* NULL: no workspaces are in this part */
+} Part;
+
+static bool in_part(const MemPlan *mem, const Plan *plan, const Part *part, int id)
+{
+    return in_arena(mem, plan, id) && part->common[id] == part->is_common;
+}
+
+/* Storage tensors that own memory there, then workspaces. Returns how many there are. */
+static int collect_blocks(const MemPlan *mem, const Plan *plan, const Part *part,
                           PackingBlock *blocks)
 {
+    const size_t *workspace_bytes = part->workspace_bytes;
     int n = 0;
     for (int i = 0; i < plan->n_tensors; i++) {
-        if (!in_arena(mem, plan, i)) continue;
+        if (!in_part(mem, plan, part, i)) continue;
         blocks[n++] = (PackingBlock){
             .bytes = storage_bytes(plan, i), .first = mem->first[i], .last = mem->last[i]};
     }
-    for (int i = 0; i < plan->n_nodes; i++) {
+    for (int i = 0; workspace_bytes && i < plan->n_nodes; i++) {
         if (!workspace_bytes[i]) continue;
         blocks[n++] =
             (PackingBlock){.bytes = mem_plan_align(workspace_bytes[i]), .first = i, .last = i};
@@ -146,28 +180,40 @@ static int collect_blocks(const MemPlan *mem, const Plan *plan, const size_t *wo
 }
 
 /* The offsets of `blocks`, in the order collect_blocks() made them. */
-static void take_offsets(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+static void take_offsets(MemPlan *mem, const Plan *plan, const Part *part,
                          const PackingBlock *blocks)
 {
     for (int i = 0; i < plan->n_tensors; i++) {
-        if (in_arena(mem, plan, i)) mem->offset[i] = (blocks++)->offset;
+        if (in_part(mem, plan, part, i)) mem->offset[i] = mem->arena + (blocks++)->offset;
     }
-    for (int i = 0; i < plan->n_nodes; i++) {
-        if (workspace_bytes[i]) mem->workspace[i] = (blocks++)->offset;
-    }
-    for (int i = 0; i < plan->n_tensors; i++) {
-        if (transient(plan, i)) mem->offset[i] = mem->offset[mem->alias_of[i]];
+    for (int i = 0; part->workspace_bytes && i < plan->n_nodes; i++) {
+        if (part->workspace_bytes[i]) mem->workspace[i] = mem->arena + (blocks++)->offset;
     }
 }
 
-static Status place(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes)
+/* At the end of the arena as it is. */
+static Status place_part(MemPlan *mem, const Plan *plan, const Part *part)
 {
     const size_t most = (size_t)plan->n_tensors + (size_t)plan->n_nodes + 1;
     CLEANUP(array_free) PackingBlock *blocks = calloc(most, sizeof *blocks);
     if (!blocks) return NO_MEMORY("for %zu blocks", most);
-    const int n = collect_blocks(mem, plan, workspace_bytes, blocks);
-    TRY(arena_packing_place(blocks, n, plan->n_nodes, &mem->arena));
-    take_offsets(mem, plan, workspace_bytes, blocks);
+    size_t bytes = 0;
+    const int n = collect_blocks(mem, plan, part, blocks);
+    TRY(arena_packing_place(blocks, n, plan->n_nodes, &bytes));
+    take_offsets(mem, plan, part, blocks);
+    mem->arena += bytes;
+    return ST_OK;
+}
+
+static Status place(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+                    const bool *common)
+{
+    TRY(place_part(mem, plan, &(Part){common, false, workspace_bytes}));
+    mem->common = mem->arena;
+    TRY(place_part(mem, plan, &(Part){common, true, NULL}));
+    for (int i = 0; i < plan->n_tensors; i++) {
+        if (transient(plan, i)) mem->offset[i] = mem->offset[mem->alias_of[i]];
+    }
     return ST_OK;
 }
 
@@ -235,29 +281,31 @@ static Status check_sum(const Plan *plan, const size_t *workspace_bytes)
 }
 
 static Status build(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
-                    MemPlanAlias *alias)
+                    MemPlanAlias *alias, bool with_common)
 {
     TRY(check_sum(plan, workspace_bytes));
     const size_t n = (size_t)plan->n_tensors + 1;
+    CLEANUP(array_free) bool *common = calloc(n, sizeof *common);
     mem->offset = calloc(n, sizeof *mem->offset);
     mem->first = calloc(n, sizeof *mem->first);
     mem->last = calloc(n, sizeof *mem->last);
     mem->alias_of = calloc(n, sizeof *mem->alias_of);
     mem->workspace = calloc((size_t)plan->n_nodes + 1, sizeof *mem->workspace);
-    if (!mem->offset || !mem->first || !mem->last || !mem->alias_of || !mem->workspace)
+    if (!mem->offset || !mem->first || !mem->last || !mem->alias_of || !mem->workspace || !common)
         return NO_MEMORY("for %d tensors", plan->n_tensors);
+    if (with_common) find_common(plan, common);
     find_lifetimes(mem, plan);
-    find_aliases(mem, plan, alias);
+    find_aliases(mem, plan, common, alias);
     place_persistent(mem, plan);
-    TRY(place(mem, plan, workspace_bytes));
+    TRY(place(mem, plan, workspace_bytes, common));
     return find_peak(mem, plan, workspace_bytes);
 }
 
 Status mem_plan_build(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
-                      MemPlanAlias *alias)
+                      MemPlanAlias *alias, bool common)
 {
     *mem = (MemPlan){0};
-    const Status status = build(mem, plan, workspace_bytes, alias);
+    const Status status = build(mem, plan, workspace_bytes, alias, common);
     if (status != ST_OK) mem_plan_free(mem);
     return status;
 }

@@ -13,8 +13,9 @@ typedef struct MemPlan {
     int *alias_of;     /* the tensor whose memory this one takes over, or itself */
     size_t *workspace; /* arena offset of each node's workspace */
     size_t region[TK_COUNT]; /* bytes of each persistent kind */
-    size_t arena;            /* bytes of the shared arena */
-    size_t peak_live;        /* most bytes alive at once, persistent ones included */
+    size_t arena;            /* bytes of the arena */
+    size_t common; /* where its part begins that other ranks read; the arena's end: there is none */
+    size_t peak_live; /* most bytes alive at once, persistent ones included */
     int peak_node;
 } MemPlan;
 
@@ -22,9 +23,10 @@ typedef struct MemPlan {
 typedef bool MemPlanAlias(const Plan *plan, const Node *node, int *out, int *in, int i);
 
 /* `workspace_bytes` has one entry per node. `alias` lists a node's permitted pairs by i = 0, 1, ...
- * until it returns false. */
+ * until it returns false. `common`: whole arrays that ranks send each other lie in a part of their
+ * own, each at the same place in all ranks. */
 Status mem_plan_build(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
-                      MemPlanAlias *alias);
+                      MemPlanAlias *alias, bool common);
 void mem_plan_free(MemPlan *mem);
 
 size_t mem_plan_total(const MemPlan *mem); /* regions + arena: what is taken from the device */

@@ -124,17 +124,21 @@ static double library_bytes(const Placement *placement, const CellBaseline *befo
     return isnan(held) ? held : fmax(held - reserved, 0);
 }
 
+static Status add_touched(const Session *s, void *memory, size_t held, size_t *bytes)
+{
+    size_t part = 0;
+    if (!memory) return ST_OK;
+    TRY(s->api->touched(s->backend, memory, held, &part));
+    *bytes += part;
+    return ST_OK;
+}
+
 static Status touched(const Session *s, size_t *bytes)
 {
     const MemPlan *mem = &s->binding->mem;
-    size_t part = 0;
-    for (int k = 0; k <= TK_COUNT; k++) {
-        void *memory = k < TK_COUNT ? s->region[k] : s->arena;
-        if (!memory) continue;
-        TRY(s->api->touched(s->backend, memory, k < TK_COUNT ? mem->region[k] : mem->arena, &part));
-        *bytes += part;
-    }
-    return ST_OK;
+    for (int k = 0; k < TK_COUNT; k++) TRY(add_touched(s, s->region[k], mem->region[k], bytes));
+    TRY(add_touched(s, s->arena, session_own_arena(s), bytes));
+    return add_touched(s, s->common, mem->arena - mem->common, bytes);
 }
 
 /* Bytes that the regions and the arena of the session hold: on a CPU the pages that were touched,

@@ -29,9 +29,11 @@ static Status hold_kind(const MemoryRanksWatch *w, TensorKind kind, double *out)
 static Status hold(MemoryRanksWatch *w, MemoryRankMoment moment)
 {
     const Session *s = w->cell->session;
+    const MemPlan *mem = &s->binding->mem;
     double all = 0, parameters = 0, moments = 0;
     for (int k = 0; k < TK_COUNT; k++) TRY(hold_kind(w, (TensorKind)k, &all));
-    TRY(held(s, s->arena, s->binding->mem.arena, &all));
+    TRY(held(s, s->arena, session_own_arena(s), &all));
+    TRY(held(s, s->common, mem->arena - mem->common, &all));
     TRY(hold_kind(w, TK_PARAM, &parameters));
     TRY(hold_kind(w, TK_WEIGHT_COPY, &parameters));
     TRY(hold_kind(w, TK_MOMENT, &moments));

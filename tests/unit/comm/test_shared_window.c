@@ -130,7 +130,7 @@ static void try_array(Rank *rank, int64_t count, DType dtype)
     expect_sums(rank, out, 0, count, dtype);
 }
 
-/* The same in place, in arrays that all see. */
+/* The same in arrays that all see, with the shards in place and elsewhere. */
 static void try_shared(Rank *rank, int64_t count, DType dtype)
 {
     SharedWindow *w = &rank->w;
@@ -138,10 +138,18 @@ static void try_shared(Rank *rank, int64_t count, DType dtype)
     const size_t size = plan_dtype_size(dtype), bytes = (size_t)count * size;
     char *data = a->base[w->rank] + 2 * size;
     const Shard own = shard_of(count, w->ranks, w->rank);
+    char *place = data + (size_t)own.first * size;
+    float shards[LONGEST];
     fill(w->rank, data, count, dtype);
-    shared_array_reduce_scatter(w, a, data, count, dtype, 1);
-    expect_sums(rank, data + (size_t)own.first * size, own.first, own.count, dtype);
-    shared_array_all_gather(w, a, data, count, dtype);
+    shared_array_reduce_scatter(w, a, data, place, count, dtype, 1);
+    expect_sums(rank, place, own.first, own.count, dtype);
+    shared_array_all_gather(w, a, place, data, count, dtype);
+    expect_sums(rank, data, 0, count, dtype);
+    fill(w->rank, data, count, dtype);
+    shared_array_reduce_scatter(w, a, data, shards, count, dtype, 1);
+    expect_sums(rank, shards, own.first, own.count, dtype);
+    memset(data, 0x55, bytes);
+    shared_array_all_gather(w, a, shards, data, count, dtype);
     expect_sums(rank, data, 0, count, dtype);
     fill(w->rank, data, count, dtype);
     shared_array_all_reduce(w, a, data, count, dtype, 1);

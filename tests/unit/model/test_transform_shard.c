@@ -202,7 +202,7 @@ static void test_gathered_memory(void **state)
     c.model.num_layers = 12;
     ASSERT_OK(model_build(&model, &c, MODE_TRAIN, DT_F32));
     assert_true(model.plan.n_nodes < 2048);
-    ASSERT_OK(mem_plan_build(&mem, &model.plan, none, NULL));
+    ASSERT_OK(mem_plan_build(&mem, &model.plan, none, NULL, false));
     ASSERT_OK(mem_plan_timeline(&mem, &model.plan, none, &live));
     for (int n = 0; n < model.plan.n_nodes; n++) {
         const size_t now = live[(size_t)n * TK_COUNT + TK_GATHERED];

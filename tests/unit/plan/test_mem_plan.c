@@ -42,7 +42,7 @@ static bool first_to_first(const Plan *plan, const Node *node, int *out, int *in
 static void mini_build(Mini *m, MemPlanAlias *alias)
 {
     assert_int_equal(m->b.status, ST_OK);
-    assert_int_equal(mem_plan_build(&m->mem, &m->plan, m->workspace, alias), ST_OK);
+    assert_int_equal(mem_plan_build(&m->mem, &m->plan, m->workspace, alias, false), ST_OK);
     memory_map_check(&m->plan, &m->mem, m->workspace);
 }
 
@@ -91,7 +91,7 @@ static void test_read_before_written(void **state)
     const int x = mini_tensor(m, TK_INPUT, 100), a = activation(m), given = activation(m);
     NODE(m, IDS(a), IDS(x));
     NODE(m, IDS(x), IDS(given));
-    assert_int_equal(mem_plan_build(&m->mem, &m->plan, m->workspace, NULL), ST_OK);
+    assert_int_equal(mem_plan_build(&m->mem, &m->plan, m->workspace, NULL, false), ST_OK);
     assert_int_equal(m->mem.first[given], 0);
     assert_int_equal(m->mem.arena, 2 * 512);
     mini_free(m);
@@ -216,7 +216,7 @@ static void test_too_large(void **state)
     Mini *m = mini_new();
     const int x = mini_tensor(m, TK_INPUT, INT64_C(1) << 60);
     NODE(m, IDS(mini_tensor(m, TK_ACTIVATION, INT64_C(1) << 60)), IDS(x));
-    assert_int_equal(mem_plan_build(&m->mem, &m->plan, m->workspace, NULL), ST_USAGE);
+    assert_int_equal(mem_plan_build(&m->mem, &m->plan, m->workspace, NULL, false), ST_USAGE);
     mini_free(m);
 }
 
