@@ -51,7 +51,30 @@ static void bind_to(const bool in[PROC_TEXT_CPUS])
     CPU_FREE(set);
 }
 
-void cpu_places_bind(int thread, int threads)
+static bool own_places[PROC_TEXT_CPUS];
+static int n_own;
+
+void cpu_places_own(const bool own[PROC_TEXT_CPUS])
+{
+    n_own = 0;
+    for (int cpu = 0; cpu < PROC_TEXT_CPUS; cpu++) n_own += own_places[cpu] = own[cpu];
+}
+
+static void bind_to_own(int thread)
+{
+    bool *in = calloc(PROC_TEXT_CPUS, sizeof *in);
+    int cpu = 0;
+    for (int before = thread; cpu < PROC_TEXT_CPUS; cpu++) {
+        if (own_places[cpu] && before-- == 0) break;
+    }
+    if (in && cpu < PROC_TEXT_CPUS) {
+        in[cpu] = true;
+        bind_to(in);
+    }
+    free(in);
+}
+
+static void bind_to_place(int thread, int threads)
 {
     enum { BIND_FALSE, BIND_MASTER = 2, BIND_SPREAD = 4 }; /* omp_proc_bind_t */
     const OpenmpLibrary *openmp = openmp_library();
@@ -63,6 +86,14 @@ void cpu_places_bind(int thread, int threads)
     const int place = bind == BIND_MASTER ? 0 : apart ? thread * places / threads : thread;
     if (in && add_place(place, in) > 0) bind_to(in);
     free(in);
+}
+
+void cpu_places_bind(int thread, int threads)
+{
+    if (n_own == threads)
+        bind_to_own(thread);
+    else
+        bind_to_place(thread, threads);
 }
 
 void cpu_places_unbind(void)

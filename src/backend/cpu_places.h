@@ -9,8 +9,12 @@
 /* How many, and which; 0: the user said nothing (clang's library: all of them then). */
 int cpu_places(bool in[PROC_TEXT_CPUS]);
 
-/* Binds the calling thread, number `thread` of `threads`, to its place, as OMP_PROC_BIND says. */
+/* Binds the calling thread, number `thread` of `threads`, to its place, as cpu_places_own() or
+ * OMP_PROC_BIND says. */
 void cpu_places_bind(int thread, int threads);
+
+/* This process has these processors for itself: each thread of a team of as many has one of them. */
+void cpu_places_own(const bool own[PROC_TEXT_CPUS]);
 
 /* The calling thread may run on every place again: before it starts another program. */
 void cpu_places_unbind(void);

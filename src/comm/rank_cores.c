@@ -1,5 +1,7 @@
 #include "comm/rank_cores.h"
 
+#include "backend/cpu_places.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +82,7 @@ int rank_cores_bind(int rank, int ranks)
     int count = 0;
     if (allowed && read_allowed(allowed)) count = rank_cores_share(allowed, rank, ranks, "", own);
     if (count > 0 && !bind_to(own)) count = 0;
+    if (count > 0) cpu_places_own(own);
     free(allowed);
     return count;
 }

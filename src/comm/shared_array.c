@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Bytes of all ranks that go at a time: large, because ranks wait for each other after each. */
+enum { CHUNK = 4 << 20, LINE = 64 };
+
 bool shared_array_has(const SharedArray *a, int rank, const void *data, size_t bytes)
 {
     const char *begin = a->base[rank], *at = data;
@@ -45,7 +48,8 @@ static void collect(const SharedWindow *w, const SharedArray *a, const ShardedAr
 
 static ShardedArray array_of(const SharedWindow *w, int64_t count, DType dtype)
 {
-    return (ShardedArray){count, plan_dtype_size(dtype), w->segment, w->ranks};
+    const size_t segment = CHUNK / (size_t)w->ranks / LINE * LINE;
+    return (ShardedArray){count, plan_dtype_size(dtype), segment, w->ranks};
 }
 
 /* Before the first barrier some ranks have not written what is theirs, before the last one some

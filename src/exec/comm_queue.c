@@ -1,5 +1,7 @@
 #include "exec/comm_queue.h"
 
+#include "backend/cpu_places.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@ struct CommQueue {
     CommQueueRun *run;
     void *self;
     int *nodes; /* a ring */
-    int most;
+    int most, threads;
     int64_t put, done; /* nodes so far */
     bool ends;
     Status status; /* of the first that failed, */
@@ -40,7 +42,7 @@ static void finish_node(CommQueue *q, Status status)
         q->status = status;
         snprintf(q->message, sizeof q->message, "%s", status_message());
     }
-    q->done++;
+    __atomic_store_n(&q->done, q->done + 1, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&q->changed);
     pthread_mutex_unlock(&q->lock);
 }
@@ -50,6 +52,7 @@ static void *run_queue(void *arg)
 {
     CommQueue *q = arg;
     bool failed = false;
+    cpu_places_bind(q->threads - 1, q->threads);
     int node = 0;
     while (next_node(q, &node)) {
         const Status status = failed ? ST_OK : q->run(q->self, node);
@@ -61,7 +64,7 @@ static void *run_queue(void *arg)
 
 /* ---- in the others ---- */
 
-Status comm_queue_open(CommQueue **out, CommQueueRun *run, void *self, int most)
+Status comm_queue_open(CommQueue **out, CommQueueRun *run, void *self, int most, int threads)
 {
     CommQueue *q = calloc(1, sizeof *q);
     int *nodes = malloc(((size_t)most + 1) * sizeof *nodes);
@@ -70,7 +73,7 @@ Status comm_queue_open(CommQueue **out, CommQueueRun *run, void *self, int most)
         free(nodes);
         return NO_MEMORY("for a queue");
     }
-    *q = (CommQueue){.run = run, .self = self, .nodes = nodes, .most = most + 1};
+    *q = (CommQueue){.run = run, .self = self, .nodes = nodes, .most = most + 1, .threads = threads};
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
     const int code = pthread_create(&q->thread, NULL, run_queue, q);
@@ -100,9 +103,15 @@ void comm_queue_close(CommQueue *q)
 void comm_queue_put(CommQueue *q, int node)
 {
     pthread_mutex_lock(&q->lock);
-    q->nodes[q->put++ % q->most] = node;
+    q->nodes[q->put % q->most] = node;
+    __atomic_store_n(&q->put, q->put + 1, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&q->changed);
     pthread_mutex_unlock(&q->lock);
+}
+
+bool comm_queue_busy(const CommQueue *q)
+{
+    return __atomic_load_n(&q->done, __ATOMIC_RELAXED) < __atomic_load_n(&q->put, __ATOMIC_RELAXED);
 }
 
 static bool is_pending(const CommQueue *q, int node)

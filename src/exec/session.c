@@ -34,12 +34,12 @@ static Status take_memory(Session *s)
     return ST_OK;
 }
 
-/* While something travels beside, its thread has a core, too: the others, of which each has an equal part,
- * would all wait for the one that shares it. */
+/* While the queue is busy its thread has a core, too: the others, of which each has an equal part, would all
+ * wait for the one that shares it. (A rank that others wait for never waits with an idle core: what it puts
+ * into the queue is what they lack.) */
 static int threads_now(const Session *s)
 {
-    const int threads = s->binding->threads;
-    return threads > 1 && __atomic_load_n(&s->travels, __ATOMIC_RELAXED) ? threads - 1 : threads;
+    return s->binding->threads - (s->lends && comm_queue_busy(s->queue));
 }
 
 static OpCall node_call(const Session *s, int node)
@@ -181,9 +181,7 @@ static Status run_beside(void *self, int node)
     const OpCall call = node_call(s, node);
     comm_meet(s->comm);
     const int64_t begin = clock_nanoseconds();
-    __atomic_store_n(&s->travels, true, __ATOMIC_RELAXED);
     const Status status = communicate(s, &s->binding->impls[node], &call);
-    __atomic_store_n(&s->travels, false, __ATOMIC_RELAXED);
     if (s->watch.ran) s->watch.ran(s->watch.self, node, begin, clock_nanoseconds());
     return status;
 }
@@ -253,8 +251,8 @@ static Status run_node(Session *s, int node)
     return ST_OK;
 }
 
-/* What ranks send each other moves to memory that all of them see, if there is any to be had. Nothing has been
- * written as yet. */
+/* What ranks send each other moves to memory that all of them see, if there is any to be had. Nothing has
+ * been written as yet. */
 static Status share_memory(Session *s)
 {
     const MemPlan *mem = &s->binding->mem;
@@ -277,7 +275,11 @@ Status session_join(Session *s, struct Comm *comm)
     if (!comm) return ST_OK;
     if (s->api->beside_open) return comm_stream_open(&s->stream, s->api, s->backend, s->plan);
     TRY(share_memory(s));
-    return beside > 0 ? comm_queue_open(&s->queue, run_beside, s, beside) : ST_OK;
+    if (beside == 0) return ST_OK;
+    const int threads = s->binding->threads;
+    TRY(comm_queue_open(&s->queue, run_beside, s, beside, threads));
+    s->lends = threads > 1 && comm_processors(comm) <= threads;
+    return ST_OK;
 }
 
 Status session_count_communication(Session *s)

@@ -35,7 +35,7 @@ typedef struct Session {
     CommWatch watch;        /* of the communication queue */
     struct Comm *comm;      /* the ranks that run the plan: session_join(); NULL: one */
     CommQueue *queue;       /* of nodes that run beside others on a CPU; NULL: none does */
-    bool travels;           /* one of them is on its way: all ranks have come to it */
+    bool lends;             /* while it is busy the queue has the core of the last thread */
     CommStream stream;      /* of all collectives on a GPU */
     int64_t micro_batch;    /* that runs, from 0; only the last one's gradients travel */
     bool alone;             /* collectives are left out: what a step takes without them */

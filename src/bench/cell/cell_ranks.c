@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double mib = 1024.0 * 1024.0;
 
@@ -57,6 +58,7 @@ Status cell_ranks_gather(Comm *comm, double own, double *of_ranks)
 
 /* ---- what it cost ---- */
 
+/* As a step of ranks is, it is as long as that of the slowest. */
 static Status step_alone(const CellOpen *cell, Comm *comm, int n, double *median)
 {
     CLEANUP(sample_list_free) SampleList times = {0};
@@ -67,7 +69,9 @@ static Status step_alone(const CellOpen *cell, Comm *comm, int n, double *median
         const double begun = clock_seconds();
         TRY(session_run_step(s));
         TRY(s->api->sync(s->backend));
-        TRY(sample_list_add(&times, clock_seconds() - begun));
+        double seconds = clock_seconds() - begun;
+        TRY(comm_largest(comm, &seconds, 1));
+        TRY(sample_list_add(&times, seconds));
     }
     s->alone = false;
     *median = stats_summary(times.seconds, times.n).median;
@@ -87,6 +91,17 @@ static Status put_ranks(Record *r, const double *ms, int n)
     return record_put_int(r, "slowest_rank", slowest);
 }
 
+/* Of each step that of the slowest rank. */
+static Status slowest_step(Comm *comm, const SampleList *own, double *median)
+{
+    CLEANUP(array_free) double *seconds = malloc((size_t)own->n * sizeof *seconds);
+    if (!seconds) return NO_MEMORY("for figures of ranks");
+    memcpy(seconds, own->seconds, (size_t)own->n * sizeof *seconds);
+    TRY(comm_largest(comm, seconds, own->n));
+    *median = stats_summary(seconds, own->n).median;
+    return ST_OK;
+}
+
 /* fsdp has nothing to compute with when its parameters are not gathered: what is left in memory may be
  * numbers that take a CPU longer. */
 static bool needs_gathers(const CellOpen *cell)
@@ -99,17 +114,19 @@ Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps
 {
     enum { MOST = 10 };
     const int n = (int)i64_min(steps->n, MOST);
-    const double step = stats_summary(steps->seconds, steps->n).median;
-    double alone = 0, mean[2] = {0};
+    const double own = stats_summary(steps->seconds, steps->n).median;
+    double step = 0, alone = 0, mean[2] = {0};
     CLEANUP(array_free) double *of_ranks = malloc((size_t)comm_ranks(comm) * sizeof *of_ranks);
     CLEANUP(json_text_free) Record *r = json_object();
     if (!of_ranks || !r) return NO_MEMORY("for figures of ranks");
     if (!needs_gathers(cell)) TRY(step_alone(cell, comm, n, &alone));
-    TRY(cell_ranks_gather(comm, 1e3 * step, of_ranks));
+    TRY(slowest_step(comm, steps, &step));
+    TRY(cell_ranks_gather(comm, 1e3 * own, of_ranks));
     TRY(put_ranks(r, of_ranks, comm_ranks(comm)));
     mean[0] = seconds / steps->n;
     mean[1] = needs_gathers(cell) ? waited / steps->n : fmax(step - alone, 0);
     TRY(comm_largest(comm, mean, 2));
+    if (alone > 0) TRY(record_put_number(r, "alone_ms", 1e3 * alone));
     TRY(record_put_number(r, "communication_ms", 1e3 * mean[0]));
     TRY(record_put_number(r, "exposed_ms", 1e3 * mean[1]));
     TRY(record_put_number(r, "wire_mib", step_cost_of(&cell->fit->model.plan).step.wire / mib));

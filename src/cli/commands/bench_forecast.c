@@ -50,13 +50,15 @@ Status bench_forecast_add(Record *row, const Config *config, const Settings *set
     Limits limits;
     CommLinks links;
     bool has_links = false;
-    double ms = 0;
+    double ms = 0, alone = 0;
     if (record_status(row) != RECORD_OK || settings->hosts || !settle(row, config, &used))
         return ST_OK;
     if (!one_rank_ms(rows, row, &ms) && !one_rank_ms(known, row, &ms)) return ST_OK;
     TRY(placement_of(&used, &placement));
     if (!limits_cache_of(&placement, &limits)) return ST_OK;
     TRY(find_links(settings, &links, &has_links));
-    const CommForecastInput input = {.machine = &limits, .links = &links, .step = 1e-3 * ms};
+    (void)record_number(row, "alone_ms", &alone);
+    const CommForecastInput input = {
+        .machine = &limits, .links = &links, .step = 1e-3 * ms, .alone = 1e-3 * alone};
     return has_links ? forecast(row, &used, &placement, &input) : ST_OK;
 }

@@ -28,7 +28,7 @@ static void test_order(void **state)
     (void)state;
     Work w = {.released = INT_MAX, .fails = -1};
     CommQueue *queue;
-    assert_int_equal(comm_queue_open(&queue, run, &w, NODES), ST_OK);
+    assert_int_equal(comm_queue_open(&queue, run, &w, NODES, 1), ST_OK);
     for (int step = 0; step < 4; step++) {
         for (int i = 0; i < NODES; i++) comm_queue_put(queue, 2 * i);
         assert_int_equal(comm_queue_wait(queue, INT_MAX), ST_OK);
@@ -43,7 +43,7 @@ static void test_waits_for_one(void **state)
     (void)state;
     Work w = {.released = 3, .fails = -1};
     CommQueue *queue;
-    assert_int_equal(comm_queue_open(&queue, run, &w, NODES), ST_OK);
+    assert_int_equal(comm_queue_open(&queue, run, &w, NODES, 1), ST_OK);
     comm_queue_put(queue, 3);
     comm_queue_put(queue, 7);
     assert_int_equal(comm_queue_wait(queue, 3), ST_OK);
@@ -61,7 +61,7 @@ static void test_failure(void **state)
     (void)state;
     Work w = {.released = INT_MAX, .fails = 4};
     CommQueue *queue;
-    assert_int_equal(comm_queue_open(&queue, run, &w, NODES), ST_OK);
+    assert_int_equal(comm_queue_open(&queue, run, &w, NODES, 1), ST_OK);
     for (int i = 0; i < 8; i++) comm_queue_put(queue, i);
     assert_int_equal(comm_queue_wait(queue, INT_MAX), ST_FAILED);
     assert_string_equal(status_message(), "node 4 has failed");
@@ -76,7 +76,7 @@ static void test_close(void **state)
     (void)state;
     Work w = {.released = INT_MAX, .fails = -1};
     CommQueue *queue;
-    assert_int_equal(comm_queue_open(&queue, run, &w, 3), ST_OK);
+    assert_int_equal(comm_queue_open(&queue, run, &w, 3, 1), ST_OK);
     for (int i = 0; i < 3; i++) comm_queue_put(queue, i);
     comm_queue_close(queue);
     assert_int_equal(w.n, 3);
