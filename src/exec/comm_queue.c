@@ -73,7 +73,8 @@ Status comm_queue_open(CommQueue **out, CommQueueRun *run, void *self, int most,
         free(nodes);
         return NO_MEMORY("for a queue");
     }
-    *q = (CommQueue){.run = run, .self = self, .nodes = nodes, .most = most + 1, .threads = threads};
+    *q =
+        (CommQueue){.run = run, .self = self, .nodes = nodes, .most = most + 1, .threads = threads};
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
     const int code = pthread_create(&q->thread, NULL, run_queue, q);

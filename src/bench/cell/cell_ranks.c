@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double mib = 1024.0 * 1024.0;
 
@@ -58,23 +57,35 @@ Status cell_ranks_gather(Comm *comm, double own, double *of_ranks)
 
 /* ---- what it cost ---- */
 
-/* As a step of ranks is, it is as long as that of the slowest. */
-static Status step_alone(const CellOpen *cell, Comm *comm, int n, double *median)
+/* A step of ranks takes as long as that of the slowest. */
+static Status time_step(const CellOpen *cell, Comm *comm, bool alone, double *seconds)
 {
-    CLEANUP(sample_list_free) SampleList times = {0};
     Session *s = cell->session;
-    s->alone = true;
-    for (int i = 0; i < n; i++) {
-        TRY(comm_barrier(comm));
-        const double begun = clock_seconds();
-        TRY(session_run_step(s));
-        TRY(s->api->sync(s->backend));
-        double seconds = clock_seconds() - begun;
-        TRY(comm_largest(comm, &seconds, 1));
-        TRY(sample_list_add(&times, seconds));
-    }
+    TRY(comm_barrier(comm));
+    const double begun = clock_seconds();
+    s->alone = alone;
+    const Status status = session_run_step(s);
     s->alone = false;
-    *median = stats_summary(times.seconds, times.n).median;
+    TRY(status);
+    TRY(s->api->sync(s->backend));
+    *seconds = clock_seconds() - begun;
+    return comm_largest(comm, seconds, 1);
+}
+
+/* With and without collectives in turn, so that both meet the machine in the same state: medians of the step
+ * without, and of the difference. */
+static Status time_alone(const CellOpen *cell, Comm *comm, int n, double *alone, double *exposed)
+{
+    CLEANUP(sample_list_free) SampleList without = {0}, more = {0};
+    for (int i = 0; i < n; i++) {
+        double with = 0, quiet = 0;
+        TRY(time_step(cell, comm, false, &with));
+        TRY(time_step(cell, comm, true, &quiet));
+        TRY(sample_list_add(&without, quiet));
+        TRY(sample_list_add(&more, with - quiet));
+    }
+    *alone = stats_summary(without.seconds, without.n).median;
+    *exposed = fmax(stats_summary(more.seconds, more.n).median, 0);
     return ST_OK;
 }
 
@@ -91,17 +102,6 @@ static Status put_ranks(Record *r, const double *ms, int n)
     return record_put_int(r, "slowest_rank", slowest);
 }
 
-/* Of each step that of the slowest rank. */
-static Status slowest_step(Comm *comm, const SampleList *own, double *median)
-{
-    CLEANUP(array_free) double *seconds = malloc((size_t)own->n * sizeof *seconds);
-    if (!seconds) return NO_MEMORY("for figures of ranks");
-    memcpy(seconds, own->seconds, (size_t)own->n * sizeof *seconds);
-    TRY(comm_largest(comm, seconds, own->n));
-    *median = stats_summary(seconds, own->n).median;
-    return ST_OK;
-}
-
 /* fsdp has nothing to compute with when its parameters are not gathered: what is left in memory may be
  * numbers that take a CPU longer. */
 static bool needs_gathers(const CellOpen *cell)
@@ -114,17 +114,14 @@ Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps
 {
     enum { MOST = 10 };
     const int n = (int)i64_min(steps->n, MOST);
-    const double own = stats_summary(steps->seconds, steps->n).median;
-    double step = 0, alone = 0, mean[2] = {0};
+    const double step = stats_summary(steps->seconds, steps->n).median;
+    double alone = 0, mean[2] = {seconds / steps->n, waited / steps->n};
     CLEANUP(array_free) double *of_ranks = malloc((size_t)comm_ranks(comm) * sizeof *of_ranks);
     CLEANUP(json_text_free) Record *r = json_object();
     if (!of_ranks || !r) return NO_MEMORY("for figures of ranks");
-    if (!needs_gathers(cell)) TRY(step_alone(cell, comm, n, &alone));
-    TRY(slowest_step(comm, steps, &step));
-    TRY(cell_ranks_gather(comm, 1e3 * own, of_ranks));
+    if (!needs_gathers(cell)) TRY(time_alone(cell, comm, n, &alone, &mean[1]));
+    TRY(cell_ranks_gather(comm, 1e3 * step, of_ranks));
     TRY(put_ranks(r, of_ranks, comm_ranks(comm)));
-    mean[0] = seconds / steps->n;
-    mean[1] = needs_gathers(cell) ? waited / steps->n : fmax(step - alone, 0);
     TRY(comm_largest(comm, mean, 2));
     if (alone > 0) TRY(record_put_number(r, "alone_ms", 1e3 * alone));
     TRY(record_put_number(r, "communication_ms", 1e3 * mean[0]));

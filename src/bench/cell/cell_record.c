@@ -112,8 +112,8 @@ static void keep_larger(const Record *so_far, json_t *facts, const char *name)
 /* Figures of ranks, which each round takes anew: the mean of all rounds. */
 static void average(CellRecord *c, json_t *facts)
 {
-    static const char *const names[] = {"communication_ms", "exposed_ms", "alone_ms", "rank_min_ms",
-                                        "rank_median_ms", "rank_max_ms"};
+    static const char *const names[] = {"communication_ms", "exposed_ms",     "alone_ms",
+                                        "rank_min_ms",      "rank_median_ms", "rank_max_ms"};
     if (!json_object_get(facts, names[0])) return;
     const double before = c->rank_rounds++;
     for (size_t i = 0; before > 0 && i < sizeof names / sizeof *names; i++) {

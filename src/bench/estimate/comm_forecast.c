@@ -80,7 +80,8 @@ Status comm_forecast_make(CommForecast *out, const Config *config, const Placeme
     TRY(single_roof(config, placement, &limits, &roof));
     out->single = out->measured ? input->step : roof;
     const double own_roof = input->alone > 0 ? comm_estimate_compute(plan, seconds) : roof;
-    const double scale = own_roof > 0 ? (input->alone > 0 ? input->alone : out->single) / own_roof : 1;
+    const double scale =
+        own_roof > 0 ? (input->alone > 0 ? input->alone : out->single) / own_roof : 1;
     for (int i = 0; i < plan->n_nodes; i++) seconds[i] *= scale;
     TRY(simulate(out, placement, binding, input, seconds));
     out->efficiency = out->times.step > 0 ? out->single / out->times.step : 1;

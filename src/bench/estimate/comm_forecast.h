@@ -11,7 +11,8 @@ typedef struct CommForecastInput {
     const Limits *machine;  /* another one's; NULL: those stored for this one */
     const CommLinks *links; /* NULL: not known */
     double step;            /* measured seconds of one rank's step; 0: the roof */
-    double alone; /* better: of this plan, its collectives left out, beside the other ranks; 0: not known */
+    double
+        alone; /* better: of this plan, its collectives left out, beside the other ranks; 0: not known */
 } CommForecastInput;
 
 typedef struct CommForecast {
