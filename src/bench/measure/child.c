@@ -132,6 +132,8 @@ static void take_printed(void *self, const char *line, size_t length)
     if (log_is_repeated(line)) return;
     if (w->task->printed) w->task->printed(w->task->self, line);
     if (line[strspn(line, " \t\r-")] == '\0') return; /* mpirun frames its words with dashes */
+    if (strstr(w->last_line, "noticed that process rank "))
+        return; /* what mpirun says of itself after that */
     snprintf(w->last_line, sizeof w->last_line, "%s", line);
     for (char *c = w->last_line; *c; c++) {
         if ((unsigned char)*c < ' ' || *c == '\177') *c = ' ';

@@ -330,20 +330,34 @@ static void test_no_orphan(void **state)
     assert_int_equal(r.code, 0);
 }
 
+/* Which rank a launcher saw die counts, whatever it says of itself after that. */
+static int launcher_that_saw_a_rank_die(void *arg, int out)
+{
+    (void)arg;
+    (void)out;
+    fprintf(stderr,
+            "mpirun noticed that process rank 1 with PID 0 on node a exited on signal 9.\n");
+    fprintf(stderr, "-----\n[a:1] PMIX ERROR: ERROR in file x.c at line 99\n");
+    return 137;
+}
+
+static void test_which_rank_died(void **state)
+{
+    (void)state;
+    Heard h = {0};
+    const ChildResult r = run(launcher_that_saw_a_rank_die, NULL, 60, &h);
+    assert_non_null(strstr(r.text, "last line: mpirun noticed that process rank 1 "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_returns),
-        cmocka_unit_test(test_exit_code),
-        cmocka_unit_test(test_crash),
-        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_warnings_are_heard_once),
-        cmocka_unit_test(test_timeout),
-        cmocka_unit_test(test_grandchild),
-        cmocka_unit_test(test_long_messages),
-        cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_surroundings),
+        cmocka_unit_test(test_returns),         cmocka_unit_test(test_exit_code),
+        cmocka_unit_test(test_crash),           cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_which_rank_died), cmocka_unit_test(test_warnings_are_heard_once),
+        cmocka_unit_test(test_timeout),         cmocka_unit_test(test_grandchild),
+        cmocka_unit_test(test_long_messages),   cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_interrupt),       cmocka_unit_test(test_surroundings),
         cmocka_unit_test(test_no_orphan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
