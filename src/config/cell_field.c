@@ -15,6 +15,12 @@ bool cell_field_of(int id, Subject subject)
     return (cell_field_table[id].subject & 1 << subject) != 0;
 }
 
+bool cell_field_applies(int id, const Config *c)
+{
+    if (id == OPTION_FP8_RECIPE && c->precision != PRECISION_FP8) return false;
+    return cell_field_of(id, c->subject);
+}
+
 bool cell_field_is_work(int id)
 {
     const CellPart part = cell_field_table[id].part;

@@ -49,6 +49,8 @@ extern const CellField cell_field_table[CELL_FIELD_COUNT];
 
 /* Do cells of this subject have the field? */
 bool cell_field_of(int id, Subject subject);
+/* And does it say anything of this one? */
+bool cell_field_applies(int id, const Config *config);
 /* Does it decide which plan a step has? These fields say what the work is. */
 bool cell_field_is_work(int id);
 /* By its name in results; -1: no cell has such a field. */

@@ -7,6 +7,7 @@
 #define WORD(constant, word) word,
 const char *const config_modes[] = {CONFIG_MODES(WORD) NULL};
 const char *const config_precisions[] = {CONFIG_PRECISIONS(WORD) NULL};
+const char *const config_fp8_recipes[] = {CONFIG_FP8_RECIPES(WORD) NULL};
 const char *const config_attentions[] = {CONFIG_ATTENTIONS(WORD) NULL};
 const char *const config_execs[] = {CONFIG_EXECS(WORD) NULL};
 const char *const config_blases[] = {CONFIG_BLASES(WORD) NULL};

@@ -17,7 +17,13 @@
     X(PRECISION_FP32, "fp32") \
     X(PRECISION_TF32, "tf32") \
     X(PRECISION_BF16, "bf16") \
-    X(PRECISION_FP16, "fp16")
+    X(PRECISION_FP16, "fp16") \
+    X(PRECISION_FP8, "fp8")
+#define CONFIG_FP8_RECIPES(X)        \
+    X(FP8_RECIPE_CURRENT, "current") \
+    X(FP8_RECIPE_DELAYED, "delayed") \
+    X(FP8_RECIPE_ROWWISE, "rowwise") \
+    X(FP8_RECIPE_BLOCK, "block")
 #define CONFIG_ATTENTIONS(X)    \
     X(ATTENTION_AUTO, "auto")   \
     X(ATTENTION_NAIVE, "naive") \
@@ -61,6 +67,9 @@ typedef enum Precision { CONFIG_PRECISIONS(CONFIG_CONSTANT) PRECISION_COUNT } Pr
 typedef enum Attention { CONFIG_ATTENTIONS(CONFIG_CONSTANT) ATTENTION_COUNT } Attention;
 typedef enum Exec { CONFIG_EXECS(CONFIG_CONSTANT) EXEC_COUNT } Exec;
 typedef enum Blas { CONFIG_BLASES(CONFIG_CONSTANT) BLAS_COUNT } Blas;
+/* Where the scales of 8-bit floats come from: the largest number of the tensor, of the same tensor in earlier
+ * steps, of each row, of each block. */
+typedef enum Fp8Recipe { CONFIG_FP8_RECIPES(CONFIG_CONSTANT) FP8_RECIPE_COUNT } Fp8Recipe;
 /* The keys that a query attends to: up to its own position, or all. */
 typedef enum Mask { CONFIG_MASKS(CONFIG_CONSTANT) MASK_COUNT } Mask;
 /* The statistic of the samples: tables show it, rates follow from it. */
@@ -121,6 +130,7 @@ typedef struct Config {
     char device[16];    /* auto, cpu, cuda, cuda:N */
     Mode mode;
     Precision precision;
+    Fp8Recipe fp8_recipe; /* of fp8 */
     Attention attention;
     Exec exec;
     /* N: every N-th block stores its input, backward recomputes the blocks between; or CONFIG_RECOMPUTE_*. */
@@ -188,6 +198,7 @@ bool config_mode_has_backward(Mode mode);
 /* The words of a choice, indexed by its enum; NULL ends the list. */
 extern const char *const config_modes[];
 extern const char *const config_precisions[];
+extern const char *const config_fp8_recipes[];
 extern const char *const config_attentions[];
 extern const char *const config_execs[];
 extern const char *const config_blases[];

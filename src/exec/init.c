@@ -189,6 +189,8 @@ static Status upload_all_rope(Session *s, const Model *model)
 
 static Status upload_state(Session *s, const Model *model)
 {
+    if (model->fp8.amax != PLAN_NONE) /* nothing has been seen yet */
+        TRY(s->api->clear(s->backend, s->region[TK_STATE], s->binding->mem.region[TK_STATE]));
     if (model->state == PLAN_NONE) return ST_OK;
     const Config *c = &model->config;
     const bool scaled = config_scales_loss(c);
@@ -197,7 +199,7 @@ static Status upload_state(Session *s, const Model *model)
     state[STATE_MICRO_BATCH] = -1; /* before the first */
     state[STATE_LOSS_SCALE] = dynamic ? STEP_STATE_FIRST_SCALE : scaled ? c->loss_scale : 1;
     state[STATE_DYNAMIC] = dynamic;
-    state[STATE_GUARD] = scaled;
+    state[STATE_GUARD] = scaled || model->fp8.amax != PLAN_NONE;
     state[STATE_LR] = c->lr;
     state[STATE_CLIP] = c->clip;
     return session_upload(s, model->state, state);

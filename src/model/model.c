@@ -13,6 +13,7 @@ DType model_act_dtype(Precision precision, DType full_dtype)
 {
     switch (precision) {
     case PRECISION_BF16:
+    case PRECISION_FP8: /* between its matmuls */
         return DT_BF16;
     case PRECISION_FP16:
         return DT_F16;
@@ -58,11 +59,13 @@ static Status build(Model *model)
     if (b.status == ST_OK && config_mode_saves(model->mode)) backward_build(&b, model);
     if (b.status == ST_OK && config_mode_saves(model->mode)) transform_recompute_gate(&b);
     if (b.status == ST_OK && config_mode_saves(model->mode)) transform_recompute(&b, model);
+    if (b.status == ST_OK) transform_fp8(&b, model);
     if (b.status == ST_OK) transform_accumulate(&b, model);
     if (b.status == ST_OK) transform_comm_precision(&b, model);
     if (b.status == ST_OK) transform_data_parallel(&b, model);
     if (b.status == ST_OK && model->mode == MODE_FWD_GRAD) transform_forward_grad(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
+    if (b.status == ST_OK && model->mode != MODE_TRAIN) transform_fp8_end(&b, model, false);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) transform_shard_gather(&b, model);
     if (model->config.precision == PRECISION_TF32) allow_tf32(&model->plan);
     const Status st = b.status;
@@ -75,6 +78,7 @@ static void no_tensors(Model *m)
     m->tokens = m->targets = m->micro_tokens = m->micro_targets = m->logits = m->loss = m->state =
         PLAN_NONE;
     m->rope_cos = m->rope_sin = PLAN_NONE;
+    m->fp8.amax = m->fp8.history = m->fp8.recent = PLAN_NONE;
     for (int i = 0; i < ROPE_WIDTHS; i++) m->rope_wide[i] = (RopeTables){PLAN_NONE, PLAN_NONE};
     m->alone = (AttentionAlone){.qkv = {PLAN_NONE, PLAN_NONE, PLAN_NONE},
                                 .out = PLAN_NONE,

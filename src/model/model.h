@@ -2,9 +2,9 @@
  *
  *     forward (forward.c, attention_alone.c) -> fused nodes (transform_fuse.c), head and loss in chunks
  *     (transform_chunk_head.c), or primitives for eager (transform_decompose.c) -> backward (backward.c) ->
- *     recomputation (transform_recompute.c) -> sums over micro-batches (transform_accumulate.c) -> means
- *     over ranks (transform_data_parallel.c, transform_shard.c) -> optimizer (optimizer.c), or the backward
- *     pass cut off again (transform_forward_grad.c) */
+ *     recomputation (transform_recompute.c) -> 8-bit operands (transform_fp8.c) -> sums over micro-batches
+ *     (transform_accumulate.c) -> means over ranks (transform_data_parallel.c, transform_shard.c) ->
+ *     optimizer (optimizer.c), or the backward pass cut off again (transform_forward_grad.c) */
 #pragma once
 
 #include "config/config.h"
@@ -83,6 +83,10 @@ typedef struct Model {
     HeadChunks head;
     int *stream; /* the residual stream as each block finds it, one tensor per block */
     int state;   /* plan/step_state.h; PLAN_NONE in mode fwd without micro-batches */
+    struct {
+        int amax, history,
+            recent; /* of quantized tensors (ops/amax_history.c); PLAN_NONE: not kept */
+    } fp8;
     AttentionAlone alone;
 } Model;
 

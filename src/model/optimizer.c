@@ -57,6 +57,7 @@ static void append(Builder *b, const Model *m, const Operands *o)
         builder_node(b, OP_grad_norm, IDS(m->state), o->in, o->n + 1);
         if (is_sharded(m)) sum_norm(b, m);
     }
+    transform_fp8_end(b, m, optimizer_needs_norm(&m->config));
     builder_scope(b, PLAN_NONE, "optimizer/state");
     builder_node(b, OP_adam_state, IDS(m->state), IDS(m->state));
     builder_scope(b, PLAN_NONE, "optimizer/adamw");

@@ -60,6 +60,20 @@ int backward_seed(Builder *b, const Model *model);
 /* Follows the backward pass. */
 void transform_recompute_gate(Builder *b);
 
+/* ---- transform_fp8.c ---- */
+
+/* fp8: the matmuls of the blocks multiply 8-bit floats. Each operand is quantized where it is first read, in
+ * the layouts in which it will be, and what backward reads is the 8-bit copy. A linear layer whose sizes are
+ * no multiples of 16 stays as it is. */
+
+/* Follows transform_recompute(). */
+void transform_fp8(Builder *b, Model *model);
+/* Is that a matmul which it replaces, or would replace? */
+bool transform_fp8_takes(const Plan *plan, const Node *node);
+/* Enters what this step has seen of the numbers' sizes: the end of a step without an optimizer, otherwise
+ * before that decides. `has_norm`: all gradients have been looked at already. */
+void transform_fp8_end(Builder *b, const Model *model, bool has_norm);
+
 /* ---- transform_accumulate.c ---- */
 
 /* Gradient accumulation: the loss and the gradients of parameters are summed over the micro-batches of a

@@ -1,7 +1,7 @@
 /* One element of a tensor of any dtype, as a double: what the references are written with. */
 #pragma once
 
-#include "base/float16.h"
+#include "base/float8.h"
 #include "ops/op.h"
 
 static inline double element_get(const void *data, DType dtype, int64_t i)
@@ -17,6 +17,10 @@ static inline double element_get(const void *data, DType dtype, int64_t i)
         return ((const double *)data)[i];
     case DT_I32:
         return (double)((const int32_t *)data)[i];
+    case DT_E4M3:
+        return (double)float8_from(FLOAT8_E4M3, ((const uint8_t *)data)[i]);
+    case DT_E5M2:
+        return (double)float8_from(FLOAT8_E5M2, ((const uint8_t *)data)[i]);
     case DT_LOW16: /* alone it is no number: float16_join() */
     case DT_COUNT:
         break;
@@ -41,6 +45,12 @@ static inline void element_set(void *data, DType dtype, int64_t i, double x)
         return;
     case DT_I32:
         ((int32_t *)data)[i] = (int32_t)x;
+        return;
+    case DT_E4M3:
+        ((uint8_t *)data)[i] = float8_to(FLOAT8_E4M3, (float)x);
+        return;
+    case DT_E5M2:
+        ((uint8_t *)data)[i] = float8_to(FLOAT8_E5M2, (float)x);
         return;
     case DT_LOW16:
         ((uint16_t *)data)[i] = float16_lower((float)x);

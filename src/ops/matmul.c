@@ -32,16 +32,16 @@ static Status check_bias(const Node *node, const Tensor *bias, int64_t n)
 }
 
 /* c is an input as well, so that its memory is kept and its bytes are counted. */
-static Status check_accumulated(const Plan *plan, const Node *node)
+static Status check_accumulated(const Plan *plan, const Node *node, int input)
 {
     const int c = node->attr.accumulate ? plan_out_id(plan, node, 0) : PLAN_NONE;
-    if (plan_in_id(plan, node, MATMUL_IN_C) == c) return ST_OK;
-    return FAIL(ST_FAILED, "matmul %s: %s", node->scope,
-                node->attr.accumulate ? "accumulates, and input 3 is not its output"
-                                      : "has input 3 and does not accumulate");
+    if (plan_in_id(plan, node, input) == c) return ST_OK;
+    return FAIL(ST_FAILED, "matmul %s: %s input %d%s", node->scope,
+                node->attr.accumulate ? "accumulates, and" : "does not accumulate, and has", input,
+                node->attr.accumulate ? " is not its output" : "");
 }
 
-static Status check(const Plan *plan, const Node *node)
+Status matmul_check(const Plan *plan, const Node *node, int bias, int c)
 {
     const Tensor *a = plan_in(plan, node, 0), *b = plan_in(plan, node, 1);
     const Sizes s = sizes(plan, node);
@@ -53,8 +53,8 @@ static Status check(const Plan *plan, const Node *node)
                     (long long)plan_rows(b), (long long)plan_width(b), (long long)s.m,
                     (long long)s.n);
     }
-    TRY(check_bias(node, plan_in(plan, node, MATMUL_IN_BIAS), s.n));
-    TRY(check_accumulated(plan, node));
+    TRY(check_bias(node, plan_in(plan, node, bias), s.n));
+    TRY(check_accumulated(plan, node, c));
     if (s.m > INT_MAX || s.n > INT_MAX || s.k > INT_MAX) {
         return FAIL(ST_UNSUPPORTED,
                     "%s: a product of %lld x %lld x %lld is beyond 31 bits a side: "
@@ -64,8 +64,13 @@ static Status check(const Plan *plan, const Node *node)
     return ST_OK;
 }
 
+static Status check(const Plan *plan, const Node *node)
+{
+    return matmul_check(plan, node, MATMUL_IN_BIAS, MATMUL_IN_C);
+}
+
 /* Of a product: nobody counts the additions of a bias, and bytes are those of all operands. */
-static OpCost cost(const Plan *plan, const Node *node)
+OpCost matmul_cost(const Plan *plan, const Node *node)
 {
     const Sizes s = sizes(plan, node);
     return (OpCost){.flops = 2.0 * (double)s.m * (double)s.n * (double)s.k};
@@ -146,5 +151,5 @@ static Status reference(const OpCall *call)
 }
 
 const OpDef matmul_def = {
-    OP_SOURCE, .check = check, .cost = cost, .grad = matmul_grad, .reference = reference,
+    OP_SOURCE, .check = check, .cost = matmul_cost, .grad = matmul_grad, .reference = reference,
 };

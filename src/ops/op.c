@@ -68,12 +68,18 @@ OpCost op_cost(const Plan *plan, const Node *node)
 static const bool known_dtypes[DT_COUNT] = {[DT_F32] = true, [DT_BF16] = true, [DT_F16] = true,
                                             [DT_F64] = true, [DT_I32] = true,  [DT_LOW16] = true};
 
+static bool knows(const OpDef *def, DType dtype)
+{
+    if (dtype == DT_E4M3 || dtype == DT_E5M2) return def->knows_float8;
+    return dtype < DT_COUNT && known_dtypes[dtype];
+}
+
 static Status check_dtypes(const Plan *plan, const Node *node)
 {
     for (int i = 0; i < node->n_out + node->n_in; i++) {
         const int id = plan->operands[node->first + i];
         const DType dtype = id == PLAN_NONE ? DT_F32 : plan->tensors[id].dtype;
-        if (dtype >= DT_COUNT || !known_dtypes[dtype])
+        if (!knows(op_def(node->op), dtype))
             return FAIL(ST_UNSUPPORTED, "%s (%s): nothing computes with the dtype of '%s'",
                         plan_op_name(node->op), node->scope, plan->tensors[id].name);
     }

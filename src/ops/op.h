@@ -58,6 +58,7 @@ typedef struct OpDef {
     int n_aliases;
     unsigned auxiliary; /* bit i: output i only serves the backward pass and has no gradient */
     unsigned again;     /* bit i: output i is one of the forward pass, computed once more */
+    bool knows_float8;  /* 8-bit floats are refused everywhere else */
     Status (*check)(const Plan *plan, const Node *node); /* shapes and dtypes */
     double flops_in, flops_out; /* for each element of input 0, and of output 0 */
     OpCost (*cost)(const Plan *plan, const Node *node); /* NULL: those, and operands' bytes */

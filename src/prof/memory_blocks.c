@@ -55,7 +55,7 @@ static MemoryClass usage_of(const Model *model, int tensor, int producer)
         [TK_MOMENT] = MEMORY_MOMENT,     [TK_STATE] = MEMORY_FIXED,
         [TK_GRAD_SUM] = MEMORY_GRAD_SUM, [TK_GRAD] = MEMORY_GRAD,
         [TK_LOGITS] = MEMORY_LOGITS,     [TK_WORKSPACE] = MEMORY_WORKSPACE,
-        [TK_GATHERED] = MEMORY_GATHERED,
+        [TK_GATHERED] = MEMORY_GATHERED, [TK_QUANTIZED] = MEMORY_QUANTIZED,
     };
     const TensorKind kind = model->plan.tensors[tensor].kind;
     if (kind == TK_PARAM && is_master(model, tensor)) return MEMORY_MASTER;

@@ -37,7 +37,7 @@ fi
 [ "$(wc -l <commands)" -ge 14 ] || fail 'not all commands are listed'
 while read -r command; do
     section=$(sed -n "/^\.SH ROOFSTEP ${command^^}\$/,/^\.SH/p" roofstep.1)
-    "$program" "$command" --help | sed -n 's/^[* ] --\([a-z-]*\).*/\1/p' | grep -v '^help$' >options
+    "$program" "$command" --help | sed -n 's/^[* ] --\([a-z0-9-]*\).*/\1/p' | grep -v '^help$' >options
     while read -r option; do
         grep -qF -- "\\fB\\-\\-${option//-/\\-}\\fR" <<<"$section" || fail "the manual page lacks $command --$option"
     done <options

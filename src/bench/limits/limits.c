@@ -79,10 +79,9 @@ LimitsRate limits_rate_of(const double *rates, int n)
 LimitId limits_largest(Precision precision)
 {
     static const LimitId rows[PRECISION_COUNT] = {
-        [PRECISION_FP32] = LIMIT_FP32_LARGEST,
-        [PRECISION_TF32] = LIMIT_TF32_LARGEST,
-        [PRECISION_BF16] = LIMIT_BF16_LARGEST,
-        [PRECISION_FP16] = LIMIT_FP16_LARGEST,
+        [PRECISION_FP32] = LIMIT_FP32_LARGEST, [PRECISION_TF32] = LIMIT_TF32_LARGEST,
+        [PRECISION_BF16] = LIMIT_BF16_LARGEST, [PRECISION_FP16] = LIMIT_FP16_LARGEST,
+        [PRECISION_FP8] = LIMIT_COUNT,
     };
     return rows[precision];
 }
@@ -90,6 +89,7 @@ LimitId limits_largest(Precision precision)
 double limits_peak_flops(const Limits *limits, Precision precision)
 {
     double peak = 0;
+    if (limits_largest(precision) == LIMIT_COUNT) return 0; /* it is not measured */
     for (int i = 0; i < 1 + LIMITS_PASSES; i++) {
         const double here = limits->rate[(int)limits_largest(precision) + i][LIMITS_ALL].max;
         peak = here > peak ? here : peak;

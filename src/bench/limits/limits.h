@@ -85,7 +85,8 @@ LimitsDeviceName limits_device_name(const Limits *limits);
 enum { LIMITS_MAX_REPEATS = 64 };
 LimitsRate limits_rate_of(const double *rates, int n);
 
-/* The row of the largest matmul of a precision; the rows of the model's passes (forward, dX, dW) follow. */
+/* The row of the largest matmul of a precision; the rows of the model's passes (forward, dX, dW) follow.
+ * LIMIT_COUNT: there is none. */
 enum { LIMITS_PASSES = 3 };
 LimitId limits_largest(Precision precision);
 /* The largest rate of a matmul on all threads: the denominator of MFU. 0 when unknown. */

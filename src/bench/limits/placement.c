@@ -67,7 +67,8 @@ static const struct {
     const char *instead;
 } precision_needs[PRECISION_COUNT] = {[PRECISION_TF32] = {80, "fp32 or fp16"},
                                       [PRECISION_BF16] = {80, "fp16 or fp32"},
-                                      [PRECISION_FP16] = {53, "fp32"}};
+                                      [PRECISION_FP16] = {53, "fp32"},
+                                      [PRECISION_FP8] = {89, "bf16"}};
 
 static Status check_capability(const char *what, int needed, int capability, const char *instead)
 {
@@ -97,16 +98,42 @@ static Status check_kernels(const Config *config)
     return ST_OK;
 }
 
+static Status check_fp8(const Config *config, const Placement *p)
+{
+    if (config->precision != PRECISION_FP8) return ST_OK;
+    if (config->subject == SUBJECT_ATTENTION)
+        return FAIL(ST_UNSUPPORTED, "fp8 is of linear layers, and attention alone has none: use "
+                                    "--precision bf16");
+    if (p->backend != BACKEND_cpu)
+        return FAIL(ST_UNSUPPORTED, "fp8 does not run on GPUs yet: use --precision bf16; on a CPU "
+                                    "it is emulated, which tells what it does to the numbers");
+    if (config->ranks > 1)
+        return FAIL(ST_UNSUPPORTED, "fp8 does not run on several ranks yet: use --precision bf16, "
+                                    "or --ranks 1");
+    return ST_OK;
+}
+
+Status placement_check_timed(const Config *config, const Placement *p)
+{
+    if (config->precision != PRECISION_FP8 || p->backend != BACKEND_cpu) return ST_OK;
+    return FAIL(ST_UNSUPPORTED, "fp8 is emulated on a CPU, and its time and memory say nothing: "
+                                "use bf16; precision and export show what fp8 does to the numbers");
+}
+
 /* Asks a GPU of this machine for its capability. What needs no look at it comes first: in a sweep that
  * is half a second for each cell that cannot be. */
 static Status check_device(const Config *config, Placement *p)
 {
     TRY(config_check_positions(config));
-    if (p->backend == BACKEND_cpu) return check_cpu(config);
+    if (p->backend == BACKEND_cpu) {
+        TRY(check_cpu(config));
+        return check_fp8(config, p);
+    }
     TRY(check_kernels(config));
     if (p->here) p->capability = backend_api(p->backend)->capability(p->device);
     p->here = p->here && p->capability > 0;
-    return placement_check_gpu(config, p->capability);
+    TRY(placement_check_gpu(config, p->capability));
+    return check_fp8(config, p);
 }
 
 Status placement_of(const Config *config, Placement *p)

@@ -29,6 +29,9 @@ Status placement_on(const Config *config, const Limits *machine, Placement *plac
  * allows fewer threads: before work that would all end so. */
 Status placement_find(const Config *config, Placement *placement);
 
+/* ST_UNSUPPORTED: its numbers can be had there, its time and memory cannot. */
+Status placement_check_timed(const Config *config, const Placement *placement);
+
 /* The plan of a step there (exec/step_plan.h). */
 Status placement_plan(const Placement *placement, const Config *config, Mode mode, Model *model,
                       Binding *binding);

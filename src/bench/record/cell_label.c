@@ -32,7 +32,7 @@ CellLabel cell_label(const Config *c, const bool *varies)
         const CellField *field = &cell_field_table[id];
         const size_t n = strlen(label.s);
         if (!varies[id] || !field->label || id == OPTION_SIZE || !option_is_axis(id)) continue;
-        if (!cell_field_of(id, c->subject)) continue;
+        if (!cell_field_applies(id, c)) continue;
         if (is_known_by_name(id, &c->model)) continue;
         if (id == OPTION_BUCKET && c->bucket == 0) continue; /* of ddp as usual, of others none */
         if (id == OPTION_COMM_PRECISION && c->comm_precision == COMM_PRECISION_AUTO) continue;

@@ -1,6 +1,7 @@
 #include "bench/record/component_dtypes.h"
 
 #include "base/text.h"
+#include "ops/fp8/scaled_matmul.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -142,6 +143,7 @@ static Component gradient_component(const Model *m, const Node *node)
 Component component_dtypes_of_node(const Model *m, const Node *node)
 {
     const char *scope = within_layer(node->scope);
+    if (node->op == OP_quantize) return COMPONENT_COUNT;
     if (is_gradient(m, node)) return gradient_component(m, node);
     for (int i = 0; i < N_FORWARD && node->phase == PHASE_FORWARD; i++) {
         if (strcmp(scope, forward[i].scope) == 0) return forward[i].component;
@@ -163,12 +165,30 @@ static DTypes of_outputs(const Model *m, int op, Component component, int output
     return dtypes;
 }
 
+static DTypes of_products(const Model *m, Component component)
+{
+    return of_outputs(m, OP_matmul, component, 0) | of_outputs(m, OP_scaled_matmul, component, 0);
+}
+
 /* Of every product of a layer's weights, and of the head's. */
 static DTypes of_linear(const Model *m)
 {
-    return of_outputs(m, OP_matmul, COMPONENT_LINEAR, 0) |
-           of_outputs(m, OP_matmul, COMPONENT_FEED_FORWARD, 0) |
-           of_outputs(m, OP_matmul, COMPONENT_LOGITS, 0);
+    return of_products(m, COMPONENT_LINEAR) | of_products(m, COMPONENT_FEED_FORWARD) |
+           of_products(m, COMPONENT_LOGITS);
+}
+
+/* Of the products of the blocks' weights: of those that make outputs, or of those that make gradients. */
+static DTypes of_operands(const Model *m, bool gradients, int first)
+{
+    DTypes dtypes = 0;
+    for (int i = 0; i < m->plan.n_nodes; i++) {
+        const Node *node = &m->plan.nodes[i];
+        const bool linear = node->op == OP_scaled_matmul || (node->op == OP_matmul && first == 0);
+        if (!linear || node->layer == PLAN_NONE || is_gradient(m, node) != gradients) continue;
+        dtypes |= one(m, plan_in_id(&m->plan, node, first)) |
+                  one(m, plan_in_id(&m->plan, node, first + 1));
+    }
+    return dtypes;
 }
 
 static DTypes of_statistics(const Model *m, const Node *node)

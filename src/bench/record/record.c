@@ -247,7 +247,7 @@ static Status put_config(Record *r, const Config *c)
     record_key_of_config(c, key);
     TRY(record_put_text(r, "cell", key));
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
-        if (cell_field_table[id].name && cell_field_of(id, c->subject) && !is_of_one_rank(id, c))
+        if (cell_field_table[id].name && cell_field_applies(id, c) && !is_of_one_rank(id, c))
             TRY(record_put_field(r, id, c));
     }
     if (c->subject == SUBJECT_MODEL) {

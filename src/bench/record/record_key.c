@@ -20,7 +20,7 @@ static bool is_in_key(int id, const Config *config)
 {
     const OptionValue least = {.number = (int64_t)option_table[id].min};
     const OptionValue value = option_value_load((OptionId)id, config);
-    if (!cell_field_of(id, config->subject)) return false;
+    if (!cell_field_applies(id, config)) return false;
     /* A model is what its hash says, whatever its folder is called. */
     if (id == OPTION_SIZE && model_spec_is_file(&config->model)) return false;
     if (id == OPTION_STAT && !(config->until > 0)) return false; /* only --until goes by it */

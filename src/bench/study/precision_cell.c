@@ -137,9 +137,21 @@ static Status study(const Config *config, CellLink *link)
     return cell_link_facts(link, facts);
 }
 
+/* There is no step to time. */
+static Status tell_emulated(CellLink *link)
+{
+    CLEANUP(json_text_free) Record *facts = json_pack("{s:s}", "emulated", "fp8");
+    if (!facts) return NO_MEMORY("for the errors of a step");
+    TRY(cell_link_facts(link, facts));
+    return cell_link_end(link, RECORD_OK, NULL);
+}
+
 Status precision_cell_run(const Config *config, CellLink *link)
 {
+    Placement placement;
     TRY(study(config, link));
+    TRY(placement_find(config, &placement));
+    if (placement_check_timed(config, &placement) != ST_OK) return tell_emulated(link);
     /* What the reference held is no part of what a step holds. */
     if (!rss_forget_peak())
         TRY(cell_link_warning(link, "rss_peak_mib and library_mib hold the float64 reference too"));

@@ -49,6 +49,7 @@ static Status add_cell(Table *table, const Config *config, const Limits *machine
     Placement placement;
     Status status =
         machine ? placement_on(config, machine, &placement) : placement_find(config, &placement);
+    if (status == ST_OK) status = placement_check_timed(config, &placement);
     if (status == ST_OK) status = fit_make_on(&fit, config, &placement, machine);
     if (status == ST_UNSUPPORTED) {
         if (total->unsupported++ == 0)

@@ -3,14 +3,39 @@
 #include "cli/commands/study.h"
 #include "report/study/precision_report.h"
 
-/* All of them, unless some were asked for. */
-static int make_cells(const Settings *settings, const Sweep *sweep, Config cells[PRECISION_COUNT])
+enum { MOST_CELLS = PRECISION_COUNT * FP8_RECIPE_COUNT };
+
+static bool is_new(const Config *cells, int n, const Config *c)
 {
-    const bool asked = settings->given[OPTION_PRECISION];
-    const int n = asked ? sweep->n : PRECISION_COUNT;
     for (int i = 0; i < n; i++) {
-        cells[i] = sweep->configs[asked ? i : 0];
-        if (!asked) cells[i].precision = (Precision)i;
+        if (cells[i].precision == c->precision && cells[i].fp8_recipe == c->fp8_recipe)
+            return false;
+    }
+    return true;
+}
+
+/* Recipes are of fp8 alone. */
+static void add_recipes(const Settings *settings, Config c, Config cells[MOST_CELLS], int *n)
+{
+    const bool all = c.precision == PRECISION_FP8 && !settings->given[OPTION_FP8_RECIPE];
+    if (c.precision != PRECISION_FP8) c.fp8_recipe = FP8_RECIPE_CURRENT;
+    for (int r = 0; r < (all ? FP8_RECIPE_COUNT : 1); r++) {
+        if (all) c.fp8_recipe = (Fp8Recipe)r;
+        if (is_new(cells, *n, &c)) cells[(*n)++] = c;
+    }
+}
+
+/* All precisions, and fp8 with all recipes, unless some were asked for. */
+static int make_cells(const Settings *settings, const Sweep *sweep, Config cells[MOST_CELLS])
+{
+    const bool all = !settings->given[OPTION_PRECISION];
+    int n = 0;
+    for (int i = 0; i < sweep->n; i++) {
+        Config c = sweep->configs[i];
+        for (int p = 0; p < (all ? PRECISION_COUNT : 1); p++) {
+            if (all) c.precision = (Precision)p;
+            add_recipes(settings, c, cells, &n);
+        }
     }
     return n;
 }
@@ -23,8 +48,8 @@ static Status report(Text *out, const Settings *settings, const RecordSet *rows)
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    Config cells[PRECISION_COUNT];
-    const bool varies[OPTION_COUNT] = {[OPTION_PRECISION] = true};
+    Config cells[MOST_CELLS];
+    const bool varies[OPTION_COUNT] = {[OPTION_PRECISION] = true, [OPTION_FP8_RECIPE] = true};
     const RunnerTask task = {.configs = cells,
                              .n = make_cells(settings, sweep, cells),
                              .varies = varies,
@@ -43,21 +68,22 @@ static const char help[] =
     "  roofstep precision --count 100000 --value 0.001\n"
     "  roofstep precision --device cuda --format csv        (one row per tensor)\n";
 
-static const OptionWords words[] = {{.id = OPTION_PRECISION, .by_default = "all of them"}};
+static const OptionWords words[] = {{.id = OPTION_PRECISION, .by_default = "all of them"},
+                                    {.id = OPTION_FP8_RECIPE, .by_default = "all of them"}};
 
 const Command cmd_precision = {
     .name = "precision",
-    .summary = "what fp32, tf32, bf16 and fp16 do to the numbers, and what they buy",
+    .summary = "what fp32, tf32, bf16, fp16 and fp8 do to the numbers, and what they buy",
     .help = help,
-    .options = {.taken = OPTION_LIST(OPTIONS_DIMS, OPTION_DEVICE, OPTION_PRECISION,
-                                     OPTION_ATTENTION, OPTION_EXEC, OPTION_THREADS, OPTION_WARMUP,
-                                     OPTION_STEPS, OPTION_SAMPLE_TIME, OPTION_SEED, OPTION_STAT,
-                                     OPTION_LOSS_SCALE, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT,
-                                     OPTION_TERMS, OPTION_TERM, OPTIONS_OUTPUT),
-                .lists = OPTION_LIST(OPTION_PRECISION),
+    .options = {.taken = OPTION_LIST(
+                    OPTIONS_DIMS, OPTION_DEVICE, OPTION_PRECISION, OPTION_FP8_RECIPE,
+                    OPTION_ATTENTION, OPTION_EXEC, OPTION_THREADS, OPTION_WARMUP, OPTION_STEPS,
+                    OPTION_SAMPLE_TIME, OPTION_SEED, OPTION_STAT, OPTION_LOSS_SCALE,
+                    OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTION_TERMS, OPTION_TERM, OPTIONS_OUTPUT),
+                .lists = OPTION_LIST(OPTION_PRECISION, OPTION_FP8_RECIPE),
                 .formats = REPORT_STUDY_FORMATS,
                 .defaults = config_precision_defaults,
                 .words = words,
-                .n_words = 1},
+                .n_words = 2},
     .run = run,
 };

@@ -35,12 +35,36 @@ CPU_CLONES static void to_f16(uint16_t *restrict dst, const float *restrict src,
     for (int64_t i = 0; i < n; i++) dst[i] = float16_to_f16(src[i]);
 }
 
+CPU_CLONES static void from_e4m3(float *restrict dst, const uint8_t *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) dst[i] = float8_from(FLOAT8_E4M3, src[i]);
+}
+
+CPU_CLONES static void from_e5m2(float *restrict dst, const uint8_t *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) dst[i] = float8_from(FLOAT8_E5M2, src[i]);
+}
+
+CPU_CLONES static void to_e4m3(uint8_t *restrict dst, const float *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) dst[i] = float8_to(FLOAT8_E4M3, src[i]);
+}
+
+CPU_CLONES static void to_e5m2(uint8_t *restrict dst, const float *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) dst[i] = float8_to(FLOAT8_E5M2, src[i]);
+}
+
 void rows_cpu_load(float *restrict dst, const void *restrict src, DType dtype, int64_t n)
 {
     if (dtype == DT_BF16) {
         from_bf16(dst, src, n);
     } else if (dtype == DT_F16) {
         from_f16(dst, src, n);
+    } else if (dtype == DT_E4M3) {
+        from_e4m3(dst, src, n);
+    } else if (dtype == DT_E5M2) {
+        from_e5m2(dst, src, n);
     } else if (dtype != DT_F32) {
         plan_dtype_unknown(dtype, "rows_cpu_load()");
     } else {
@@ -55,6 +79,10 @@ void rows_cpu_store(void *restrict dst, const float *restrict src, DType dtype, 
         to_bf16((uint16_t *)dst + done, src + done, n - done);
     } else if (dtype == DT_F16) {
         to_f16(dst, src, n);
+    } else if (dtype == DT_E4M3) {
+        to_e4m3(dst, src, n);
+    } else if (dtype == DT_E5M2) {
+        to_e5m2(dst, src, n);
     } else if (dtype != DT_F32) {
         plan_dtype_unknown(dtype, "rows_cpu_store()");
     } else {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/thread_team.h"
-#include "base/float16.h"
+#include "base/float8.h"
 #include "ops/op.h"
 
 /* Loops that matter are compiled for several x86 levels and chosen when the program starts.

@@ -54,7 +54,7 @@ static void words_are_offered(void **state)
     (void)state;
     assert_true(help_file(&text, "bash"));
     assert_non_null(strstr(text_str(&text), "--device) words='auto cpu cuda' ;;"));
-    assert_non_null(strstr(text_str(&text), "--precision) words='fp32 tf32 bf16 fp16' ;;"));
+    assert_non_null(strstr(text_str(&text), "--precision) words='fp32 tf32 bf16 fp16 fp8' ;;"));
     assert_null(strstr(text_str(&text), "words='N'"));
     text_free(&text);
 }

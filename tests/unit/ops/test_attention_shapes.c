@@ -31,6 +31,7 @@ static const char *precision_named(const char *name)
 static bool is_asked(Precision precision)
 {
     if (precision == PRECISION_TF32 && backend == BACKEND_cpu) return false; /* no CPU has it */
+    if (precision == PRECISION_FP8) return false; /* of linear layers alone */
     return !only_precision || strcmp(only_precision, config_precisions[precision]) == 0;
 }
 

@@ -50,13 +50,47 @@ static void test_turing(void **state)
                         "use fp16 or fp32");
 }
 
+static void test_fp8(void **state)
+{
+    (void)state;
+    expect(80, PRECISION_FP8, ATTENTION_AUTO, "bf16");
+    assert_string_equal(
+        status_message(),
+        "fp8 needs a GPU of compute capability 8.9, and this one has 8.0: use bf16");
+    expect(89, PRECISION_FP8, ATTENTION_AUTO, NULL);
+    expect(90, PRECISION_FP8, ATTENTION_AUTO, NULL);
+}
+
+/* On a CPU it is emulated: for its numbers, not for its time. Refused by words that say what to do. */
+static void test_fp8_elsewhere(void **state)
+{
+    (void)state;
+    Config c = asking(PRECISION_FP8, ATTENTION_AUTO);
+    Placement p;
+    strcpy(c.device, "cpu");
+    assert_int_equal(placement_of(&c, &p), ST_OK);
+    assert_int_equal(placement_check_timed(&c, &p), ST_UNSUPPORTED);
+    assert_non_null(strstr(status_message(), "emulated"));
+    c.precision = PRECISION_BF16;
+    assert_int_equal(placement_check_timed(&c, &p), ST_OK);
+    c.precision = PRECISION_FP8;
+    c.ranks = 2;
+    assert_int_equal(placement_of(&c, &p), ST_UNSUPPORTED);
+    assert_non_null(strstr(status_message(), "--ranks 1"));
+    config_attention_defaults(&c);
+    strcpy(c.device, "cpu");
+    c.precision = PRECISION_FP8;
+    assert_int_equal(placement_of(&c, &p), ST_UNSUPPORTED);
+    assert_non_null(strstr(status_message(), "attention alone"));
+}
+
 /* Also where there is no GPU to ask: a plan for one can be made anywhere. */
 static void test_everything(void **state)
 {
     (void)state;
     static const int capabilities[] = {80, 90, 100, 120, 0};
     for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
-        for (int p = 0; p < PRECISION_COUNT; p++) {
+        for (int p = 0; p < PRECISION_FP8; p++) {
             expect(capabilities[i], (Precision)p, ATTENTION_AUTO, NULL);
             expect(capabilities[i], (Precision)p, ATTENTION_CUDNN, NULL);
         }
@@ -138,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pascal),      cmocka_unit_test(test_turing),
+        cmocka_unit_test(test_fp8),         cmocka_unit_test(test_fp8_elsewhere),
         cmocka_unit_test(test_everything),  cmocka_unit_test(test_attention_of_old_chips),
         cmocka_unit_test(test_no_such_gpu), cmocka_unit_test(test_elsewhere),
     };

@@ -1,0 +1,114 @@
+/* Numbers as 8-bit floats with scales: one for all of them, for each row, or for each block.
+ *
+ * quantize  q, scale, qt, scale_t, amax | x, recent, amax
+ *
+ * q = round(x / scale), scale = max |x| / (largest number of q's dtype), of the numbers that share it.
+ * The shape of `scale` says which do: for each dimension of x it has one, as many as x has, or one for each
+ * 128 (quantize_block()). Scales are factors to multiply q by, in fp32. Zeros have scale 1. With an
+ * infinity or a NaN among them numbers become NaN: nothing is clipped in silence.
+ * qt, scale_t: the same of x transposed. Matrix multiplications of 8-bit floats read both operands along k.
+ * recent: the largest size in earlier steps (ops/amax_history.c), which gives the scale in place of max |x|;
+ * what is beyond it is clipped. amax: becomes max |x| where that is larger, infinities and NaN too. */
+#include "ops/fp8/quantize.h"
+
+#include "ops/element.h"
+#include "ops/op_check.h"
+
+static Status check_pair(const Plan *plan, const Node *node, int first, int64_t rows, int64_t cols)
+{
+    const Tensor *q = plan_out(plan, node, first), *scale = plan_out(plan, node, first + 1);
+    if (!q && !scale) return ST_OK;
+    if (!q || !scale) return FAIL(ST_FAILED, "%s: numbers without scales", node->scope);
+    TRY(op_check_dtype(node, "scale", scale, DT_F32));
+    if (plan_rows(q) == rows && plan_width(q) == cols && quantize_divides(rows, plan_rows(scale)) &&
+        quantize_divides(cols, plan_width(scale)) && plan_contiguous(q) && plan_contiguous(scale) &&
+        plan_dtype_size(q->dtype) == 1)
+        return ST_OK;
+    return FAIL(ST_FAILED, "%s: no %s %lld x %lld with scales %lld x %lld", node->scope,
+                plan_dtype_name(q->dtype), (long long)plan_rows(q), (long long)plan_width(q),
+                (long long)plan_rows(scale), (long long)plan_width(scale));
+}
+
+static Status check(const Plan *plan, const Node *node)
+{
+    const Tensor *x = plan_in(plan, node, QUANTIZE_IN_X);
+    const Tensor *recent = plan_in(plan, node, QUANTIZE_IN_RECENT);
+    const Tensor *amax = plan_out(plan, node, QUANTIZE_OUT_AMAX);
+    TRY(op_check_present(plan, node, 0, 1));
+    TRY(check_pair(plan, node, QUANTIZE_OUT_Q, plan_rows(x), plan_width(x)));
+    TRY(check_pair(plan, node, QUANTIZE_OUT_TRANSPOSED, plan_width(x), plan_rows(x)));
+    if (recent) TRY(op_check_elements(node, "recent", recent, 1));
+    if (amax) TRY(op_check_elements(node, "amax", amax, 1));
+    if (plan_in_id(plan, node, QUANTIZE_IN_AMAX) != plan_out_id(plan, node, QUANTIZE_OUT_AMAX))
+        return FAIL(ST_FAILED, "%s: amax is not updated in place", node->scope);
+    if (plan_out(plan, node, QUANTIZE_OUT_Q) || plan_out(plan, node, QUANTIZE_OUT_TRANSPOSED))
+        return ST_OK;
+    return FAIL(ST_FAILED, "%s: quantizes to nothing", node->scope);
+}
+
+static float element(Operand x, bool transposed, int64_t r, int64_t c)
+{
+    return (float)(transposed ? at(x, c, r) : at(x, r, c));
+}
+
+typedef struct Block {
+    int64_t row, end_row, col, end_col;
+} Block;
+
+static float block_amax(Operand x, bool transposed, Block b)
+{
+    float amax = 0;
+    for (int64_t r = b.row; r < b.end_row; r++) {
+        for (int64_t c = b.col; c < b.end_col; c++)
+            amax = quantize_larger(amax, element(x, transposed, r, c));
+    }
+    return amax;
+}
+
+static void round_block(Operand q, Operand x, bool transposed, Block b, float factor)
+{
+    for (int64_t r = b.row; r < b.end_row; r++) {
+        for (int64_t c = b.col; c < b.end_col; c++)
+            put(q, r, c, (double)(element(x, transposed, r, c) * factor));
+    }
+}
+
+static int64_t end_of(int64_t first, int64_t block, int64_t size)
+{
+    return first + block < size ? first + block : size;
+}
+
+static void reference_pair(Operand q, Operand scale, Operand x, bool transposed, Operand recent)
+{
+    if (!q.data) return;
+    const int64_t height = quantize_block(q.rows, scale.rows);
+    const int64_t width = quantize_block(q.cols, scale.cols);
+    for (int64_t r = 0; r < scale.rows; r++) {
+        for (int64_t c = 0; c < scale.cols; c++) {
+            const Block b = {r * height, end_of(r * height, height, q.rows), c * width,
+                             end_of(c * width, width, q.cols)};
+            const float amax = recent.data ? (float)at(recent, 0, 0) : block_amax(x, transposed, b);
+            const float factor = quantize_factor(quantize_format(q.dtype), amax);
+            round_block(q, x, transposed, b, factor);
+            put(scale, r, c, (double)(1 / factor));
+        }
+    }
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand x = element_in(call, QUANTIZE_IN_X);
+    const Operand recent = element_in(call, QUANTIZE_IN_RECENT);
+    const Operand amax = element_out(call, QUANTIZE_OUT_AMAX);
+    reference_pair(element_out(call, QUANTIZE_OUT_Q), element_out(call, QUANTIZE_OUT_SCALE), x,
+                   false, recent);
+    reference_pair(element_out(call, QUANTIZE_OUT_TRANSPOSED),
+                   element_out(call, QUANTIZE_OUT_TRANSPOSED_SCALE), x, true, recent);
+    if (!amax.data) return ST_OK;
+    const float largest = block_amax(x, false, (Block){0, x.rows, 0, x.cols});
+    put(amax, 0, 0, (double)quantize_larger((float)at(amax, 0, 0), largest));
+    return ST_OK;
+}
+
+const OpDef quantize_def = {OP_SOURCE, .check = check, .knows_float8 = true,
+                            .reference = reference};
