@@ -132,17 +132,25 @@ static int64_t place_of_id(const Session *s, const Model *model, int64_t i)
     return (i / each * ranks + rank) * each + i % each;
 }
 
-static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t stream)
+static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t stream, int batch)
 {
     if (tensor == PLAN_NONE) return ST_OK;
     const int64_t n = plan_elements(&model->plan.tensors[tensor]);
+    const int64_t before = batch * n * (s->comm ? comm_ranks(s->comm) : 1);
     CLEANUP(array_free) int32_t *ids = malloc((size_t)n * sizeof *ids);
     if (!ids) return NO_MEMORY("for %lld tokens", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         ids[i] = (int32_t)rng_below((uint64_t)model->config.seed, stream,
-                                    (uint64_t)place_of_id(s, model, i), model->config.model.vocab);
+                                    (uint64_t)(before + place_of_id(s, model, i)),
+                                    model->config.model.vocab);
     }
     return session_upload(s, tensor, ids);
+}
+
+Status init_batch(Session *s, const Model *model, int number)
+{
+    TRY(upload_ids(s, model, model->tokens, token_stream, number));
+    return upload_ids(s, model, model->targets, target_stream, number);
 }
 
 /* How fast column `c` of a RoPE table turns; 0 where it does not. A table has a column for every
@@ -209,8 +217,7 @@ const int init_line = __LINE__ + 1;
 Status init_session(Session *s, const Model *model)
 {
     TRY(upload_random(s, model));
-    TRY(upload_ids(s, model, model->tokens, token_stream));
-    TRY(upload_ids(s, model, model->targets, target_stream));
+    TRY(init_batch(s, model, 0));
     TRY(upload_all_rope(s, model));
     TRY(upload_state(s, model));
     const size_t moments = s->binding->mem.region[TK_MOMENT];

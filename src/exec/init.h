@@ -8,6 +8,8 @@
 /* Uploads parameters, tokens, targets, RoPE tables and the step state, or q, k, v and dout of attention
  * alone (normal, cut at 3); clears Adam's moments and runs the setup phase. */
 Status init_session(Session *s, const Model *model);
+/* Tokens and targets of another batch: number 0 is the one of init_session(). */
+Status init_batch(Session *s, const Model *model, int number);
 /* Another value for one parameter, in fp32, row after row. The setup phase must run again after the last. */
 Status init_param(Session *s, const Model *model, int param, const float *values);
 extern const int init_line; /* source line of init_session(), like OpDef.line */

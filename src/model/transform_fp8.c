@@ -7,12 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a tensor is to the products that read it. */
-typedef enum Class { CLASS_ACTIVATION, CLASS_WEIGHT, CLASS_GRADIENT } Class;
-
 /* A tensor that products read, and how they want it. */
 typedef struct Quantized {
-    Class class;
+    QuantizeClass class;
     bool stored, transposed;
     bool made; /* its node is in the plan */
     int slot;  /* among the numbers that stay from step to step */
@@ -30,7 +27,7 @@ typedef struct Work {
 typedef struct Side {
     int tensor;
     bool transposed;
-    Class class;
+    QuantizeClass class;
 } Side;
 
 /* How a recipe shares scales: one for all; one for each row; one for each block of a row, and of weights for
@@ -65,9 +62,9 @@ static void find_sides(const Plan *plan, const Node *node, Side side[2])
     const bool backward = node->phase == PHASE_BACKWARD && !node->recomputed;
     const bool of_weight = backward && node->attr.transpose_a; /* d(w) = d(y)^T x */
     side[0] = (Side){plan_in_id(plan, node, 0), node->attr.transpose_a,
-                     backward ? CLASS_GRADIENT : CLASS_ACTIVATION};
+                     backward ? QUANTIZE_GRADIENTS : QUANTIZE_ACTIVATIONS};
     side[1] = (Side){plan_in_id(plan, node, 1), !node->attr.transpose_b,
-                     of_weight ? CLASS_ACTIVATION : CLASS_WEIGHT};
+                     of_weight ? QUANTIZE_ACTIVATIONS : QUANTIZE_WEIGHTS};
 }
 
 static void find_quantized(Work *w)
@@ -129,7 +126,7 @@ static void add_pair(Work *w, const Quantized *t, const char *name, int64_t rows
                      int out[2])
 {
     const struct Recipe *recipe = &recipes[w->model->config.fp8_recipe];
-    const bool weight = t->class == CLASS_WEIGHT, gradient = t->class == CLASS_GRADIENT;
+    const bool weight = t->class == QUANTIZE_WEIGHTS, gradient = t->class == QUANTIZE_GRADIENTS;
     const bool square = recipe->by_block && weight, each = recipe->by_row || recipe->by_block;
     char scale[PLAN_NAME];
     snprintf(scale, sizeof scale, "scale of %.40s", name);
@@ -156,7 +153,7 @@ static void quantize(Work *w, int tensor)
     const int amax = slot_of(w, "its amax", w->model->fp8.amax, t->slot);
     const int recent = slot_of(w, "its recent amax", w->model->fp8.recent, t->slot);
     out[QUANTIZE_OUT_AMAX] = amax;
-    builder_node(w->b, OP_quantize, out, 5, IDS(tensor, recent, amax));
+    builder_node(w->b, OP_quantize, out, 5, IDS(tensor, recent, amax))->fn = (int)t->class;
     t->q = out[QUANTIZE_OUT_Q];
     t->scale = out[QUANTIZE_OUT_SCALE];
     t->q_transposed = out[QUANTIZE_OUT_TRANSPOSED];

@@ -6,14 +6,16 @@ const AccumulationWay accumulation_ways[] = {
     {"fp32 += fp32", DT_F32, DT_F32, false},       {"fp16 += fp16", DT_F16, DT_F16, false},
     {"fp32 += fp16", DT_F32, DT_F16, false},       {"fp32 += fp32(fp16)", DT_F32, DT_F16, true},
     {"bf16 += bf16", DT_BF16, DT_BF16, false},     {"fp32 += bf16", DT_F32, DT_BF16, false},
-    {"fp32 += fp32(bf16)", DT_F32, DT_BF16, true},
+    {"fp32 += fp32(bf16)", DT_F32, DT_BF16, true}, {"e4m3 += e4m3", DT_E4M3, DT_E4M3, false},
+    {"fp32 += e4m3", DT_F32, DT_E4M3, false},      {"e5m2 += e5m2", DT_E5M2, DT_E5M2, false},
+    {"fp32 += e5m2", DT_F32, DT_E5M2, false},
 };
 const int accumulation_n_ways = (int)(sizeof accumulation_ways / sizeof *accumulation_ways);
 
 const char *const accumulation_orders[ACCUMULATION_ORDERS] = {"plain", "Kahan", "pairwise"};
 
-/* To nearest even. By way of fp32, which changes no sum of two 16-bit numbers: it has more than twice
- * their digits. */
+/* To nearest even. By way of fp32, which changes no sum of two numbers of 16 or 8 bits: it has more than
+ * twice their digits. */
 static double rounded(DType dtype, double x)
 {
     double room = 0;

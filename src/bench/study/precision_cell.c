@@ -34,6 +34,26 @@ static json_t *range_json(const StepErrorRange *r)
                      (json_int_t)r->nonfinite);
 }
 
+/* NULL where nothing was quantized. */
+static json_t *operands_json(const StepErrorOperands operands[QUANTIZE_CLASSES])
+{
+    static const char *const names[QUANTIZE_CLASSES] = {[QUANTIZE_ACTIVATIONS] = "activations",
+                                                        [QUANTIZE_WEIGHTS] = "weights",
+                                                        [QUANTIZE_GRADIENTS] = "gradients"};
+    json_t *classes = json_array();
+    for (int i = 0; i < QUANTIZE_CLASSES; i++) {
+        const StepErrorOperands *o = &operands[i];
+        if (o->elements == 0) continue;
+        json_array_append_new(classes, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "operands",
+                                                 names[i], "elements", (json_int_t)o->elements,
+                                                 "underflow", (json_int_t)o->underflow, "saturated",
+                                                 (json_int_t)o->saturated, "plain_underflow",
+                                                 (json_int_t)o->plain_underflow, "plain_saturated",
+                                                 (json_int_t)o->plain_saturated));
+    }
+    return classes;
+}
+
 static json_t *tensor_json(const StepErrorTensor *t)
 {
     return json_pack("{s:s, s:o, s:I, s:I, s:I}", "name", t->name, "error",
@@ -75,11 +95,11 @@ static json_t *error_json(const StepError *e, const char *scaling)
 {
     json_t *tensors = json_array();
     for (int i = 0; i < e->n_grads; i++) json_array_append_new(tensors, tensor_json(&e->grads[i]));
-    return json_pack("{s:s, s:f, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "loss_scaling", scaling,
+    return json_pack("{s:s, s:f, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "loss_scaling", scaling,
                      "loss_scale", e->loss_scale, "overflowed", e->overflowed, "loss",
                      json_text_real(e->loss), "logits", json_text_real(e->logits), "gradients",
                      json_text_real(e->gradients), "backward", range_json(&e->backward), "parts",
-                     parts_json(e), "tensors", tensors);
+                     parts_json(e), "tensors", tensors, "operands", operands_json(e->operands));
 }
 
 static Status add_error(json_t *errors, const Config *config, const Placement *placement,

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A dynamic loss scale starts at 2^16: after this many halvings something else is wrong. */
 enum { MOST_ATTEMPTS = 64 };
@@ -76,6 +77,48 @@ static Status count_outputs(const Study *s, const ObserverEvent *event)
         for (int64_t k = 0; k < plan_elements(t); k++)
             count_element(&s->error->backward, t->dtype, element_get(s->buffer, t->dtype, k));
     }
+    return ST_OK;
+}
+
+/* ---- 8-bit operands ---- */
+
+/* Of the two copies of a tensor, as it is stored and transposed, one is counted. */
+static int copy_counted(const Plan *plan, const Node *node)
+{
+    return plan_out_id(plan, node, QUANTIZE_OUT_Q) != PLAN_NONE ? QUANTIZE_OUT_Q
+                                                                : QUANTIZE_OUT_TRANSPOSED;
+}
+
+static void count_plain(StepErrorOperands *counts, Float8 format, float x)
+{
+    counts->elements += x != 0;
+    counts->plain_underflow += x != 0 && (float8_to(format, x) & 0x7f) == 0;
+    counts->plain_saturated += fabsf(x) > float8_largest(format);
+}
+
+/* Numbers are as many before and after: those that are 0 in 8 bits and were not before have underflowed. */
+static Status count_operands(const Study *s, const ObserverEvent *event)
+{
+    const Node *node = &event->plan->nodes[event->node];
+    const int x = plan_in_id(event->plan, node, QUANTIZE_IN_X);
+    const int recent = plan_in_id(event->plan, node, QUANTIZE_IN_RECENT);
+    const int q = plan_out_id(event->plan, node, copy_counted(event->plan, node));
+    const int64_t n = plan_elements(shape(s, x));
+    const Float8 format = quantize_format(shape(s, q)->dtype);
+    StepErrorOperands *counts = &s->error->operands[node->attr.fn];
+    float limit = INFINITY;
+    TRY(event->api->sync(event->backend));
+    if (recent != PLAN_NONE) TRY(session_download(s->session, recent, &limit));
+    TRY(session_download(s->session, x, s->buffer));
+    for (int64_t i = 0; i < n; i++) {
+        const float before = (float)element_get(s->buffer, shape(s, x)->dtype, i);
+        count_plain(counts, format, before);
+        counts->saturated += fabsf(before) > limit;
+        counts->underflow -= before == 0;
+    }
+    TRY(session_download(s->session, q, s->buffer));
+    for (int64_t i = 0; i < n; i++)
+        counts->underflow += (((const uint8_t *)s->buffer)[i] & 0x7f) == 0;
     return ST_OK;
 }
 
@@ -167,12 +210,14 @@ static Status look(void *self, const ObserverEvent *event)
     const int chunk = plan_out_id(event->plan, node, 0) - s->model->logits;
     if (node->phase == PHASE_FORWARD && chunk >= 0 && chunk < s->model->head.n)
         return take_logits(s, event, chunk);
+    if (node->op == OP_quantize) return count_operands(s, event);
     return is_gradient(s, node) ? count_outputs(s, event) : ST_OK;
 }
 
 static Status attempt(Study *s, double state[STATE_COUNT])
 {
     s->error->backward = (StepErrorRange){0};
+    memset(s->error->operands, 0, sizeof s->error->operands);
     TRY(session_run(s->session, PHASE_FORWARD));
     TRY(s->session->api->sync(s->session->backend));
     TRY(take_loss(s));
@@ -183,10 +228,24 @@ static Status attempt(Study *s, double state[STATE_COUNT])
     return take_gradients(s);
 }
 
+/* Scales that follow earlier steps follow those of other batches. */
+static Status make_history(const Study *s)
+{
+    enum { BATCHES = 4 };
+    const bool kept = s->model->fp8.history != PLAN_NONE;
+    for (int batch = kept ? BATCHES : 0; batch > 0; batch--) {
+        TRY(init_batch(s->session, s->model, batch));
+        TRY(session_run(s->session, PHASE_FORWARD));
+        TRY(session_run(s->session, PHASE_BACKWARD));
+    }
+    return kept ? init_batch(s->session, s->model, 0) : ST_OK;
+}
+
 static Status run(Study *s)
 {
     double state[STATE_COUNT];
     TRY(init_session(s->session, s->model));
+    TRY(make_history(s));
     TRY(session_observe(s->session, (Observer){.self = s, .end = look}));
     for (;; s->error->overflowed++) {
         TRY(attempt(s, state));

@@ -4,11 +4,17 @@
 
 #include "bench/limits/placement.h"
 #include "bench/study/reference_step.h"
+#include "ops/fp8/quantize.h"
 
 /* Elements of 16-bit tensors: below the normal numbers, at zero, beyond the largest. */
 typedef struct StepErrorRange {
     int64_t elements, subnormal, zero, nonfinite;
 } StepErrorRange;
+
+/* 8-bit operands: what became 0 or was clipped, and what would without scales. Zeros are not counted. */
+typedef struct StepErrorOperands {
+    int64_t elements, underflow, saturated, plain_underflow, plain_saturated;
+} StepErrorOperands;
 
 typedef struct StepErrorTensor {
     const char *name; /* of the parameter; the reference's */
@@ -28,6 +34,7 @@ typedef struct StepError {
     double loss_scale;       /* that the gradients were taken with */
     int overflowed;          /* attempts before it whose gradients were not finite */
     StepErrorRange backward; /* all 16-bit gradients that were written */
+    StepErrorOperands operands[QUANTIZE_CLASSES];
 } StepError;
 
 /* Runs forward and backward of `config` where `placement` says; with a dynamic loss scale as often as it

@@ -58,10 +58,12 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Prints five tables: --count times --value summed in narrow and wide formats; the dtype of\n"
+    "Prints six tables: --count times --value summed in narrow and wide formats; the dtype of\n"
     "every component of the step in each precision; the error of loss, logits and every\n"
     "gradient against float64 on the CPU, by layer; what 16-bit gradients lose to underflow and\n"
-    "overflow (fp16 with and without loss scaling); and the time and memory of each precision.\n"
+    "overflow (fp16 with and without loss scaling); what 8-bit operands lose, with scales and\n"
+    "without; and the time and memory of each precision. fp8 runs with each --fp8-recipe; on a\n"
+    "CPU it is emulated, and has no time.\n"
     "\n"
     "  roofstep precision\n"
     "  roofstep precision --size small --precision bf16,fp16 --out precision.json\n"

@@ -16,6 +16,14 @@ enum {
 };
 enum { QUANTIZE_IN_X, QUANTIZE_IN_RECENT, QUANTIZE_IN_AMAX };
 
+/* What the numbers are to the products that read them: NodeAttr.fn, for those who report. */
+typedef enum QuantizeClass {
+    QUANTIZE_ACTIVATIONS,
+    QUANTIZE_WEIGHTS,
+    QUANTIZE_GRADIENTS,
+    QUANTIZE_CLASSES
+} QuantizeClass;
+
 /* Rows or columns that share a scale where neither one nor all of them do. */
 enum { QUANTIZE_BLOCK = 128 };
 

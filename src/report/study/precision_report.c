@@ -9,42 +9,11 @@
 #include "report/records/cell_text.h"
 #include "report/records/precision_gain.h"
 #include "report/records/record_notes.h"
+#include "report/study/precision_errors.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- the runs of all rows ---- */
-
-/* One run of a row: fp16 has two, with the loss scaled and not. */
-typedef struct PrecisionRun {
-    const Record *row;
-    const json_t *error; /* an element of its "errors" */
-    char label[48];      /* "fp32", "fp16, scaling none" */
-    size_t next_row, next_error;
-} PrecisionRun;
-
-/* Steps a zeroed one through all runs; false after the last. */
-static bool next_run(const RecordSet *rows, PrecisionRun *run)
-{
-    for (; run->next_row < record_set_size(rows); run->next_row++, run->next_error = 0) {
-        run->row = record_set_at(rows, run->next_row);
-        const json_t *errors = record_value(run->row, "errors");
-        if (run->next_error >= json_array_size(errors)) continue;
-        run->error = json_array_get(errors, run->next_error++);
-        const bool several = json_array_size(errors) > 1;
-        snprintf(run->label, sizeof run->label, "%s%s%s", record_text(run->row, "precision"),
-                 several ? ", scaling " : "",
-                 several ? record_text(run->error, "loss_scaling") : "");
-        return true;
-    }
-    return false;
-}
-
-static int64_t integer(const json_t *object, const char *name)
-{
-    return json_integer_value(json_object_get(object, name));
-}
 
 /* ---- sums ---- */
 
@@ -91,7 +60,7 @@ static void dtypes(Table *table, const RecordSet *rows)
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *row = record_set_at(rows, i);
         if (record_value(row, "dtypes"))
-            table_column(table, record_text(row, "precision"), "", false);
+            table_column(table, precision_errors_name(row).s, "", false);
     }
     for (int c = 0; c < COMPONENT_COUNT; c++) {
         if (!any_has(rows, component_dtypes_names[c])) continue;
@@ -104,124 +73,6 @@ static void dtypes(Table *table, const RecordSet *rows)
     }
     table_note(table,
                "dtypes of the plans that ran; not in memory: computed and used inside one op");
-}
-
-/* ---- errors ---- */
-
-static void error_cell(Table *table, const json_t *x)
-{
-    if (json_is_number(x))
-        table_cell_printf(table, "%.2e", json_number_value(x));
-    else
-        table_cell(table, "not finite");
-}
-
-/* The error of the gradients of a part ("layers.0"); NULL if it has none. */
-static const json_t *part_error(const json_t *error, const char *name)
-{
-    const json_t *parts = json_object_get(error, "parts");
-    for (size_t i = 0; i < json_array_size(parts); i++) {
-        const json_t *part = json_array_get(parts, i);
-        const char *other = json_string_value(json_object_get(part, "name"));
-        if (other && strcmp(other, name) == 0) return json_object_get(part, "error");
-    }
-    return NULL;
-}
-
-/* One column for each precision and way to scale its loss. */
-static void error_cells(Table *table, const RecordSet *rows, const char *field, const char *part)
-{
-    PrecisionRun run = {0};
-    while (next_run(rows, &run))
-        error_cell(table, part ? part_error(run.error, part) : json_object_get(run.error, field));
-}
-
-static const char *const whole[] = {"loss", "logits", "gradients"};
-enum { WHOLE = sizeof whole / sizeof *whole };
-
-static void note_chunks(Table *table, const RecordSet *rows)
-{
-    for (size_t i = 0; i < record_set_size(rows); i++) {
-        const int64_t chunks = integer(record_set_at(rows, i), "logits_chunks");
-        if (chunks < 2) continue;
-        table_note_printf(table,
-                          "head and loss ran in %lld chunks of rows: the gradient of the head's "
-                          "weight is rounded once for each",
-                          (long long)chunks);
-        return;
-    }
-}
-
-static void errors(Table *table, const RecordSet *rows)
-{
-    PrecisionRun run = {0};
-    table_column(table, "relative error of", "", false);
-    while (next_run(rows, &run)) table_column(table, run.label, "", true);
-    run = (PrecisionRun){0};
-    if (!next_run(rows, &run)) return;
-    for (size_t i = 0; i < WHOLE; i++) {
-        table_cell(table, strcmp(whole[i], "gradients") == 0 ? "all gradients" : whole[i]);
-        error_cells(table, rows, whole[i], NULL);
-    }
-    const json_t *parts = json_object_get(run.error, "parts");
-    for (size_t i = 0; i < json_array_size(parts); i++) {
-        const char *name = json_string_value(json_object_get(json_array_get(parts, i), "name"));
-        table_cell_printf(table, "gradients of %s", name);
-        error_cells(table, rows, NULL, name);
-    }
-    table_note(
-        table,
-        "relative error = norm of the difference / norm, against the same forward and backward "
-        "pass in float64 on the CPU; csv and json have every tensor");
-    note_chunks(table, rows);
-}
-
-/* ---- both ends of the range ---- */
-
-static void share_cell(Table *table, int64_t n, int64_t of)
-{
-    const double percent = of > 0 ? 100 * (double)n / (double)of : 0;
-    if (n == 0)
-        table_cell(table, "0");
-    else
-        table_cell_printf(table, "%s (%.2g %%)", human_count(n).s, percent);
-}
-
-static void range_row(Table *table, const PrecisionRun *run)
-{
-    static const char *const names[] = {"zero", "subnormal", "nonfinite"};
-    const json_t *tensors = json_object_get(run->error, "tensors");
-    const json_t *all = json_object_get(run->error, "backward");
-    int64_t elements = 0, lost = 0, nonfinite = 0; /* of all parameters' gradients */
-    for (size_t i = 0; i < json_array_size(tensors); i++) {
-        const json_t *tensor = json_array_get(tensors, i);
-        elements += integer(tensor, "elements");
-        lost += integer(tensor, "lost");
-        nonfinite += integer(tensor, "nonfinite");
-    }
-    table_cell(table, run->label);
-    table_cell_printf(table, "%g", json_number_value(json_object_get(run->error, "loss_scale")));
-    table_cell_printf(table, "%lld", (long long)integer(run->error, "overflowed"));
-    share_cell(table, lost, elements);
-    share_cell(table, nonfinite, elements);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        share_cell(table, integer(all, names[i]), integer(all, "elements"));
-}
-
-static void range(Table *table, const RecordSet *rows)
-{
-    PrecisionRun run = {0};
-    TABLE_COLUMNS(table, 1, "gradients in", "loss scale", "attempts that overflowed",
-                  "underflow to 0", "overflow", "backward: zero", "backward: subnormal",
-                  "backward: not finite");
-    TABLE_SPARE(table, "attempts that overflowed", "overflow");
-    while (next_run(rows, &run)) {
-        if (integer(json_object_get(run.error, "backward"), "elements") > 0) range_row(table, &run);
-    }
-    table_note(
-        table,
-        "underflow: elements of parameter gradients that are 0 but not 0 in float64; backward: "
-        "all 16-bit gradients that are written, of activations too");
 }
 
 /* ---- what it costs ---- */
@@ -267,19 +118,20 @@ static void price(Table *table, const RecordSet *rows)
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *row = record_set_at(rows, i);
         const json_t *error = json_array_get(record_value(row, "errors"), 0);
-        table_cell(table, record_text(row, "precision"));
+        table_cell(table, precision_errors_name(row).s);
         step_cell(table, row);
         ratio_cell(table, fp32, row, record_stat_ms, "step");
         table_cell_number(table, "%.4g", record_real(row, "tokens_per_s"));
         table_cell_number(table, "%.1f", record_real(row, "peak_alloc_mib"));
         ratio_cell(table, fp32, row, record_number, "peak_alloc_mib");
         if (error)
-            error_cell(table, json_object_get(error, "gradients"));
+            precision_errors_cell(table, json_object_get(error, "gradients"));
         else
             table_cell(table, "-");
-        table_cell(table, cell_text_status(record_status(row)));
+        const bool emulated = record_text(row, "emulated") != NULL;
+        table_cell(table, emulated ? "emulated" : cell_text_status(record_status(row)));
         const char *message = record_text(row, "message");
-        if (message) table_note_printf(table, "%s: %s", record_text(row, "precision"), message);
+        if (message) table_note_printf(table, "%s: %s", precision_errors_name(row).s, message);
     }
     record_notes_stat(table, stat);
     table_note(table, "speed-up and less memory are relative to fp32, if it is among the rows");
@@ -306,7 +158,7 @@ static json_t *sums_json(const PrecisionReport *r)
 
 /* ---- csv: long form, a row per tensor ---- */
 
-static void put_row(Text *out, const PrecisionRun *run, const char *name, const json_t *error,
+static void put_row(Text *out, const PrecisionErrorsRun *run, const char *name, const json_t *error,
                     const json_t *counts)
 {
     text_printf(out, "%s,", record_text(run->row, "precision"));
@@ -318,19 +170,23 @@ static void put_row(Text *out, const PrecisionRun *run, const char *name, const 
     else
         text_puts(out, ",");
     if (counts)
-        text_printf(out, ",%lld,%lld,%lld\n", (long long)integer(counts, "elements"),
-                    (long long)integer(counts, "lost"), (long long)integer(counts, "nonfinite"));
+        text_printf(out, ",%lld,%lld,%lld", (long long)precision_errors_count(counts, "elements"),
+                    (long long)precision_errors_count(counts, "lost"),
+                    (long long)precision_errors_count(counts, "nonfinite"));
     else
-        text_puts(out, ",,,\n");
+        text_puts(out, ",,,");
+    const char *recipe = record_text(run->row, "fp8_recipe");
+    text_printf(out, ",%s\n", recipe ? recipe : "");
 }
 
 static Status write_csv(Text *out, const RecordSet *rows)
 {
-    PrecisionRun run = {0};
-    text_puts(out, "precision,loss_scaling,tensor,error,elements,lost,nonfinite\n");
-    while (next_run(rows, &run)) {
-        for (size_t i = 0; i < WHOLE; i++)
-            put_row(out, &run, whole[i], json_object_get(run.error, whole[i]), NULL);
+    PrecisionErrorsRun run = {0};
+    text_puts(out, "precision,loss_scaling,tensor,error,elements,lost,nonfinite,fp8_recipe\n");
+    while (precision_errors_next(rows, &run)) {
+        for (size_t i = 0; i < PRECISION_WHOLE; i++)
+            put_row(out, &run, precision_errors_whole[i],
+                    json_object_get(run.error, precision_errors_whole[i]), NULL);
         const json_t *tensors = json_object_get(run.error, "tensors");
         for (size_t i = 0; i < json_array_size(tensors); i++) {
             const json_t *tensor = json_array_get(tensors, i);
@@ -345,8 +201,8 @@ static Status write_csv(Text *out, const RecordSet *rows)
 
 static Status write_tables(Text *out, const char *format, const PrecisionReport *r)
 {
-    static void (*const tables[])(Table * table, const RecordSet *rows) = {dtypes, errors, range,
-                                                                           price};
+    static void (*const tables[])(Table * table, const RecordSet *rows) = {
+        dtypes, precision_errors_table, precision_errors_range, precision_errors_operands, price};
     Table table = {0};
     sums(&table, r);
     TRY(table_write_next(out, format, &table));

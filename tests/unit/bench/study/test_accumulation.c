@@ -72,8 +72,10 @@ static void test_orders(void **state)
         const double plain = fabs(accumulation_sum(x, ACCUMULATION_PLAIN, 1000, 0.01) - exact);
         assert_true(fabs(accumulation_sum(x, ACCUMULATION_KAHAN, 1000, 0.01) - exact) <= plain);
         assert_true(fabs(accumulation_sum(x, ACCUMULATION_PAIRWISE, 1000, 0.01) - exact) <= plain);
+        /* no more digits than the sum has */
+        const int count = plan_dtype_size(x->sum) == 1 ? 8 : 256;
         for (int o = 0; o < ACCUMULATION_ORDERS; o++)
-            assert_true(accumulation_sum(x, (AccumulationOrder)o, 256, 0.5) == 128);
+            assert_true(accumulation_sum(x, (AccumulationOrder)o, count, 0.5) == 0.5 * count);
     }
 }
 

@@ -3,7 +3,7 @@
 #include "bench/record/component_dtypes.h"
 #include "bench/study/step_error.h"
 #include "config/model_file.h"
-#include "step_harness.h"
+#include "fp8_harness.h"
 
 static const Placement on_cpu = {.backend = BACKEND_cpu, .threads = 2, .name = "cpu"};
 
@@ -127,6 +127,39 @@ static void test_chunks(void **state)
     reference_step_free(&r);
 }
 
+/* Every operand is counted once; without scales most gradients would be lost. */
+static void test_fp8(void **state)
+{
+    (void)state;
+    Config c = fp8_config(FP8_RECIPE_CURRENT), plain = c;
+    const int64_t tokens = c.batch * c.ctx, C = c.model.d_model, F = c.model.d_ff;
+    const int64_t layers = c.model.num_layers;
+    ReferenceStep r;
+    StepError bf16;
+    plain.precision = PRECISION_BF16;
+    ASSERT_OK(reference_step_run(&r, &c, 1));
+    ASSERT_OK(step_error_measure(&bf16, &plain, &on_cpu, &r));
+    assert_int_equal(bf16.operands[QUANTIZE_WEIGHTS].elements, 0);
+    for (int recipe = 0; recipe < FP8_RECIPE_COUNT; recipe++) {
+        StepError e;
+        c.fp8_recipe = (Fp8Recipe)recipe;
+        ASSERT_OK(step_error_measure(&e, &c, &on_cpu, &r));
+        const StepErrorOperands *weights = &e.operands[QUANTIZE_WEIGHTS];
+        const StepErrorOperands *gradients = &e.operands[QUANTIZE_GRADIENTS];
+        assert_int_equal(weights->elements, layers * (4 * C * C + 3 * C * F));
+        const int64_t all = layers * tokens * (5 * C + 2 * F); /* dq of first tokens is 0 */
+        assert_in_range(gradients->elements, all - all / 50, all);
+        assert_true(gradients->plain_underflow > 100 * gradients->underflow);
+        assert_true(weights->underflow < weights->elements / 1000 && weights->saturated == 0);
+        assert_true(recipe == FP8_RECIPE_DELAYED || gradients->saturated == 0);
+        assert_true(e.gradients > 3 * bf16.gradients && e.gradients < 0.2);
+        assert_true(e.logits > 3 * bf16.logits && e.logits < 0.1);
+        step_error_free(&e);
+    }
+    step_error_free(&bf16);
+    reference_step_free(&r);
+}
+
 /* Rows of logits that lie apart are counted, too: three logits more are so many gradients more. */
 static void test_counted_elements(void **state)
 {
@@ -231,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_reference_is_its_own_derivative),
         cmocka_unit_test(test_errors_are_in_order),
         cmocka_unit_test(test_eager),
+        cmocka_unit_test(test_fp8),
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_counted_elements),
         cmocka_unit_test(test_both_ends_of_fp16),
