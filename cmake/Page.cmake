@@ -8,7 +8,7 @@ if(EXISTS ${ROOFSTEP_UPLOT}/dist/uPlot.iife.min.js)
   add_custom_command(OUTPUT ${template}
     COMMAND ${CMAKE_COMMAND} -DPAGE=${page} -DUPLOT=${ROOFSTEP_UPLOT} -DOUT=${template}
       -P ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
-    DEPENDS ${page}/page.html ${page}/page.css ${page}/page.js ${page}/charts.js ${page}/beside.js ${page}/tables.js ${page}/ranks.js
+    DEPENDS ${page}/page.html ${page}/page.css ${page}/page.js ${page}/charts.js ${page}/beside.js ${page}/tables.js ${page}/ranks.js ${page}/curves.js
       ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake ${ROOFSTEP_UPLOT}/dist/uPlot.iife.min.js
     VERBATIM)
   target_sources(roofstep_core PRIVATE ${template})

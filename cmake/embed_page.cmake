@@ -1,7 +1,7 @@
 # cmake -DPAGE=folder -DUPLOT=folder -DOUT=file.c -P embed_page.cmake: page.html with its {{file}} marks
 # replaced by those files, as the C string page_template. {{data}} stays: the program puts it in.
 file(READ ${PAGE}/page.html html)
-foreach(mark page.css charts.js beside.js tables.js ranks.js page.js)
+foreach(mark page.css charts.js beside.js tables.js ranks.js curves.js page.js)
   file(READ ${PAGE}/${mark} text)
   string(REPLACE "{{${mark}}}" "${text}" html "${html}")
 endforeach()

@@ -181,6 +181,8 @@ def check(args):
             raise Unsupported("variant graphs needs a GPU")
         if args.precision in ("tf32", "fp16"):
             raise Unsupported(f"PyTorch has no {args.precision} training on a CPU")
+    if args.precision == "fp8":
+        raise Unsupported("PyTorch trains in fp8 through torchao or TransformerEngine only: use bf16")
     if args.ranks > 1:
         torch_ranks.check(args)
 
@@ -275,7 +277,7 @@ def read_options():
     parser.add_argument("--meet", help=argparse.SUPPRESS)  # the folder where ranks find each other
     parser.add_argument("--mask", default="causal", choices=("causal", "full"))
     parser.add_argument("--warmup", type=int, default=5)
-    parser.add_argument("--precision", default="fp32", choices=("fp32", "tf32", "bf16", "fp16"))
+    parser.add_argument("--precision", default="fp32", choices=("fp32", "tf32", "bf16", "fp16", "fp8"))
     parser.add_argument("--mode", default="train", choices=("fwd", "fwd_grad", "fwd_bwd", "train"))
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--variant", default="eager", choices=tuple(EXECS))

@@ -139,6 +139,7 @@ typedef struct Config {
         recompute_blocks; /* backward recomputes only the first blocks, this many; 0: all. Set by auto */
     int64_t head_rows; /* rows of the logits at a time, or CONFIG_HEAD_*; no option sets it */
     int64_t warmup, steps;
+    int64_t curve;      /* training steps on text, whose losses are the result; 0: none */
     double sample_time; /* seconds: stop sampling after this long; 0: no limit */
     double until;       /* after `steps`, sample until the 95 % interval of the mean step is this
                            fraction of it; 0: stop after `steps` */

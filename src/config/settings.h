@@ -38,8 +38,9 @@ typedef struct Settings {
     const char *peer_variants; /* NULL: by device */
     int64_t peer_rounds;
     int64_t rounds;
-    int64_t count; /* precision: terms of the sum, */
-    double value;  /* and the value of each */
+    int64_t count;    /* precision: terms of the sum, */
+    double value;     /* and the value of each */
+    const char *data; /* precision: text of the curves; NULL: what the machine has */
     bool interleave;
     double fail_above; /* compare: a fraction; INFINITY: never */
     int64_t top;       /* memory, profile: how many of the largest */

@@ -166,7 +166,7 @@ static Status plan_it(Cell *cell)
     TRY(rss_read(&cell->before.rss));
     if (strcmp(open->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
     TRY(placement_find(open->config, &cell->placement));
-    TRY(placement_check_timed(open->config, &cell->placement));
+    if (!cell->hooks->untimed) TRY(placement_check_timed(open->config, &cell->placement));
     if (cell->hooks->cpu_only && cell->comm && cell->placement.backend != BACKEND_cpu)
         return FAIL(ST_UNSUPPORTED, "%s --ranks runs on CPUs only as yet: use --device cpu",
                     cell->hooks->cpu_only);

@@ -23,6 +23,7 @@ typedef struct CellHooks {
     Status (*stage)(void *self, const char *what, int64_t done); /* as it goes on */
     Status (*measure)(void *self, const CellOpen *cell);         /* instead of the samples */
     Status (*measured)(void *self, const CellOpen *cell);        /* after the last sample */
+    bool untimed;         /* it is for the numbers: where those are emulated, too */
     const char *cpu_only; /* the command whose ranks run on CPUs only as yet; NULL: on GPUs, too */
 } CellHooks;
 

@@ -210,8 +210,8 @@ static Status settle_phases(CellRecord *c)
     TRY(settle_device_clock(c));
     if (c->series[SAMPLE_STEP].n > 0)
         TRY(record_put_int(c->record, "samples", c->series[SAMPLE_STEP].n));
-    const bool emulated = record_text(c->record, "emulated") != NULL;
-    if (status == RECORD_OK && c->series[SAMPLE_STEP].n == 0 && !emulated) {
+    const bool untimed = record_text(c->record, "emulated") || record_value(c->record, "curve");
+    if (status == RECORD_OK && c->series[SAMPLE_STEP].n == 0 && !untimed) {
         return record_put_status(c->record, RECORD_FAILED, "ended without a sample");
     }
     return ST_OK;

@@ -35,6 +35,7 @@ CellLabel cell_label(const Config *c, const bool *varies)
         if (!cell_field_applies(id, c)) continue;
         if (is_known_by_name(id, &c->model)) continue;
         if (id == OPTION_BUCKET && c->bucket == 0) continue; /* of ddp as usual, of others none */
+        if (id == OPTION_LOSS_SCALE && c->precision != PRECISION_FP16) continue;
         if (id == OPTION_COMM_PRECISION && c->comm_precision == COMM_PRECISION_AUTO) continue;
         snprintf(label.s + n, sizeof label.s - n, " %s%s%s", is_word(id) ? "" : field->label,
                  is_word(id) ? "" : " ", option_value_text((OptionId)id, c).s);

@@ -1,12 +1,9 @@
 /* roofstep collective: what ranks do together, alone. */
 #include "base/array.h"
-#include "bench/cell/supported.h"
 #include "bench/limits/placement.h"
 #include "bench/study/collective_cell.h"
-#include "cli/command.h"
 #include "cli/commands/bench_output.h"
-#include "cli/commands/resumed_rows.h"
-#include "cli/output.h"
+#include "cli/commands/study.h"
 #include "cli/rank_cells.h"
 #include "report/study/collective_report.h"
 
@@ -47,49 +44,9 @@ static Status check(const Sweep *sweep)
 
 /* ---- results ---- */
 
-/* Rows are kept as they come in files of rows; tables and csv are written at the end. */
-static Settings files_of(const Settings *settings)
+static Status report(Text *out, const Settings *settings, const RecordSet *rows)
 {
-    Settings files = *settings;
-    if (strncmp(settings->format, "json", 4) != 0) files.out = NULL;
-    return files;
-}
-
-static Status show(const Settings *settings, const Settings *files, const RecordSet *rows)
-{
-    Text text = {0};
-    if (record_set_size(rows) == 0 || files->out) return ST_OK;
-    return output_finish(settings, &text, collective_report_write(&text, settings->format, rows));
-}
-
-static Status run_cells(const Settings *settings, RunnerTask *task, const RecordSet *known,
-                        int *exit_code)
-{
-    CLEANUP(record_set_free) RecordSet rows = {0};
-    CLEANUP(bench_output_close) BenchOutput output = {0};
-    const Settings files = files_of(settings);
-    RunnerOutcome outcome;
-    TRY(record_set_init(&rows, json_array_get(known->environments, 0)));
-    if (!files.out) TRY(output_check_file(settings));
-    TRY(bench_output_open(&output, &files, known));
-    task->self = &output;
-    task->finished = bench_output_add;
-    const Status ran = runner_run(task, &rows, &outcome);
-    if (ran == ST_OK) TRY(bench_output_finish(&output, &rows, known));
-    if (ran == ST_OK && record_set_size(&rows) > 0) TRY(supported_rows(&rows));
-    TRY(show(settings, &files, &rows));
-    *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
-    return ran;
-}
-
-static Status resume(const Settings *settings, RunnerTask *task, int *exit_code)
-{
-    CLEANUP(record_set_free) RecordSet known = {0};
-    TRY(output_rows_init(&known, settings));
-    TRY(resumed_rows_read(&known, settings));
-    task->resumed = &known;
-    TRY(supported_any(task));
-    return run_cells(settings, task, &known, exit_code);
+    return collective_report_write(out, settings->format, rows);
 }
 
 static Status run_cell(const Config *config, CellLink *link)
@@ -112,7 +69,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
                        .n = make_cells(settings, sweep, cells),
                        .varies = varies,
                        .cell = run_cell};
-    const Status status = resume(settings, &task, exit_code);
+    const Status status = study_run_resumed(settings, &task, report, exit_code);
     rank_cells_finish();
     return status;
 }

@@ -1,5 +1,6 @@
 /* roofstep precision: what each precision does to the numbers, and what it buys. */
 #include "bench/study/precision_cell.h"
+#include "cli/commands/precision_curves.h"
 #include "cli/commands/study.h"
 #include "report/study/precision_report.h"
 
@@ -48,12 +49,15 @@ static Status report(Text *out, const Settings *settings, const RecordSet *rows)
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    Config cells[MOST_CELLS];
-    const bool varies[OPTION_COUNT] = {[OPTION_PRECISION] = true, [OPTION_FP8_RECIPE] = true};
-    const RunnerTask task = {.configs = cells,
-                             .n = make_cells(settings, sweep, cells),
-                             .varies = varies,
-                             .cell = precision_cell_run};
+    const bool is_curve = sweep->configs[0].curve > 0;
+    Config cells[MOST_CELLS + 1]; /* curves have one more */
+    const bool varies[OPTION_COUNT] = {
+        [OPTION_PRECISION] = true, [OPTION_FP8_RECIPE] = true, [OPTION_LOSS_SCALE] = is_curve};
+    const int n = make_cells(settings, sweep, cells);
+    if (is_curve) return precision_curves_run(settings, cells, n, varies, exit_code);
+    TRY(precision_curves_refuse(settings));
+    const RunnerTask task = {
+        .configs = cells, .n = n, .varies = varies, .cell = precision_cell_run};
     return study_run(settings, &task, report, exit_code);
 }
 
@@ -65,9 +69,16 @@ static const char help[] =
     "without; and the time and memory of each precision. fp8 runs with each --fp8-recipe; on a\n"
     "CPU it is emulated, and has no time.\n"
     "\n"
+    "With --curve N it trains N steps on text instead (--data; without it licence texts of this\n"
+    "system) from the same start on the same batches in each precision, and prints the loss,\n"
+    "what differs from fp32, and where a curve diverges. The bytes are the tokens; the learning\n"
+    "rate rises to --lr over the first tenth of the steps.\n"
+    "\n"
     "  roofstep precision\n"
     "  roofstep precision --size small --precision bf16,fp16 --out precision.json\n"
     "  roofstep precision --count 100000 --value 0.001\n"
+    "  roofstep precision --curve 500 --size tiny --data book.txt --out curves.json\n"
+    "                                                     (killed? --resume curves.json)\n"
     "  roofstep precision --device cuda --format csv        (one row per tensor)\n";
 
 static const OptionWords words[] = {{.id = OPTION_PRECISION, .by_default = "all of them"},
@@ -81,7 +92,8 @@ const Command cmd_precision = {
                     OPTIONS_DIMS, OPTION_DEVICE, OPTION_PRECISION, OPTION_FP8_RECIPE,
                     OPTION_ATTENTION, OPTION_EXEC, OPTION_THREADS, OPTION_WARMUP, OPTION_STEPS,
                     OPTION_SAMPLE_TIME, OPTION_SEED, OPTION_STAT, OPTION_LOSS_SCALE,
-                    OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTION_TERMS, OPTION_TERM, OPTIONS_OUTPUT),
+                    OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTION_TERMS, OPTION_TERM, OPTION_CURVE,
+                    OPTION_DATA, OPTION_LR, OPTION_CLIP, OPTION_RESUME, OPTIONS_OUTPUT),
                 .lists = OPTION_LIST(OPTION_PRECISION, OPTION_FP8_RECIPE),
                 .formats = REPORT_STUDY_FORMATS,
                 .defaults = config_precision_defaults,

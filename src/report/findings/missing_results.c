@@ -7,6 +7,7 @@
 static bool is_measured(const Record *record, ResultKind kind)
 {
     double ms;
+    if (kind == RESULT_CURVE) return json_is_object(record_value(record, "curve"));
     if (kind == RESULT_PROFILE) return json_is_object(record_value(record, "profile"));
     return measured_phase_number(record, "step.mean_ms", &ms) ||
            measured_phase_number(record, "forward.mean_ms", &ms);

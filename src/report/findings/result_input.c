@@ -17,6 +17,7 @@ static ResultKind kind_of(const ResultInput *file, const Record *record)
 {
     if (file->sum_count > 0) return RESULT_PRECISION;
     if (file->is_warmup) return RESULT_WARMUP;
+    if (record_value(record, "curve") || record_value(record, "curve_steps")) return RESULT_CURVE;
     if (record_value(record, "profile")) return RESULT_PROFILE; /* null: there was no time for it */
     if (record_value(record, "op")) return RESULT_COLLECTIVE;
     return record_value(record, "d_head") ? RESULT_ATTENTION : RESULT_MODEL;
@@ -143,8 +144,8 @@ const char *result_input_name(const ResultInput *file)
 
 const char *result_input_kind_name(ResultKind kind)
 {
-    static const char *const names[RESULT_KINDS] = {"model",  "attention", "profile",
-                                                    "warmup", "precision", "collective"};
+    static const char *const names[RESULT_KINDS] = {"model",     "attention", "profile",   "warmup",
+                                                    "precision", "curve",     "collective"};
     return names[kind];
 }
 

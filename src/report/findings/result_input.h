@@ -13,6 +13,7 @@ typedef enum ResultKind {
     RESULT_PROFILE,
     RESULT_WARMUP,
     RESULT_PRECISION,
+    RESULT_CURVE, /* of the loss, in several precisions */
     RESULT_COLLECTIVE,
     RESULT_KINDS
 } ResultKind;

@@ -352,6 +352,7 @@ drawMemory();
 drawWarmup();
 drawRanks();
 drawRankSteps();
+drawCurves();
 drawCollectives();
 data.tables.forEach((spec) => addTable(spec));
 drawCommands();

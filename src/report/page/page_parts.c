@@ -8,6 +8,7 @@
 #include "report/records/record_table.h"
 #include "report/study/collective_report.h"
 #include "report/study/comparison_report.h"
+#include "report/study/curve_report.h"
 #include "report/study/limits_table.h"
 #include "report/study/precision_report.h"
 #include "report/study/warmup_report.h"
@@ -45,6 +46,11 @@ static Status write_precision(Text *out, const char *format, const PagePart *par
 {
     const PrecisionReport report = {part->rows, part->file->sum_count, part->file->sum_value};
     return precision_report_write(out, format, &report);
+}
+
+static Status write_curves(Text *out, const char *format, const PagePart *part)
+{
+    return curve_report_write(out, format, part->rows);
 }
 
 static Status write_collective(Text *out, const char *format, const PagePart *part)
@@ -127,6 +133,7 @@ static const struct {
     {"profile", "Profile", NEED_ROWS, RESULT_PROFILE, write_profile},
     {"memory", "Memory", NEED_MEMORY, RESULT_KINDS, write_memory},
     {"precision", "Precision", NEED_SUMS, RESULT_PRECISION, write_precision},
+    {"curve", "Loss curves", NEED_ROWS, RESULT_CURVE, write_curves},
     {"warmup", "Warm-up", NEED_ROWS, RESULT_WARMUP, write_warmup},
     {"collective", "Collectives", NEED_ROWS, RESULT_COLLECTIVE, write_collective},
     {"limits", "Measured limits", NEED_LIMITS, RESULT_KINDS, write_limits},

@@ -1,0 +1,22 @@
+/* A cell of `precision --curve`: training steps on text from the same start in each precision. */
+#pragma once
+
+#include "bench/cell/runner.h"
+#include "bench/study/curve_text.h"
+
+/* Runs in a child. The record gets
+ *
+ *   curve   {losses: [of each step; null from the first on that is no number],
+ *            warmup: steps until the learning rate is reached,
+ *            last: so many last steps, mean: of their losses, null where one is missing,
+ *            diverged_at: the first step whose loss is no number, or after which the mean of ten is 1 above
+ *            the lowest before; 0: none,
+ *            text: {source, bytes, hash, windows, used}}
+ *
+ * and `emulated` where it is. */
+Status curve_cell_run(const Config *config, CellLink *link, CurveText *text);
+
+enum { CURVE_CELL_LAST = 50 };
+
+/* Of `steps`: over the first ones the learning rate rises to --lr. */
+int64_t curve_cell_warmup(int64_t steps);
