@@ -84,8 +84,8 @@ typedef struct Model {
     int *stream; /* the residual stream as each block finds it, one tensor per block */
     int state;   /* plan/step_state.h; PLAN_NONE in mode fwd without micro-batches */
     struct {
-        int amax, history,
-            recent; /* of quantized tensors (ops/amax_history.c); PLAN_NONE: not kept */
+        int amax, history, recent; /* ops/fp8/amax_history.c; PLAN_NONE: not kept */
+        char left[96];             /* linear layers of a block that stay bf16: "ffn/w13, ffn/w2" */
     } fp8;
     AttentionAlone alone;
 } Model;

@@ -67,12 +67,26 @@ static void find_sides(const Plan *plan, const Node *node, Side side[2])
                      of_weight ? QUANTIZE_ACTIVATIONS : QUANTIZE_WEIGHTS};
 }
 
+/* What is left of "layer.3/ffn/w2", once for all blocks. */
+static void note_left(Model *model, const Node *node)
+{
+    char *names = model->fp8.left;
+    const size_t n = strlen(names), size = sizeof model->fp8.left;
+    const char *slash = strchr(node->scope, '/'), *name = slash ? slash + 1 : node->scope;
+    if (node->phase != PHASE_FORWARD || strstr(names, name)) return;
+    snprintf(names + n, size - n, "%s%s", n ? ", " : "", name);
+}
+
 static void find_quantized(Work *w)
 {
     const Plan *plan = w->b->plan;
     for (int i = 0; i < plan->n_nodes; i++) {
         Side side[2];
-        if (!transform_fp8_takes(plan, &plan->nodes[i])) continue;
+        if (!is_linear(&plan->nodes[i])) continue;
+        if (!transform_fp8_takes(plan, &plan->nodes[i])) {
+            note_left(w->model, &plan->nodes[i]);
+            continue;
+        }
         find_sides(plan, &plan->nodes[i], side);
         for (int s = 0; s < 2; s++) {
             Quantized *t = &w->tensors[side[s].tensor];

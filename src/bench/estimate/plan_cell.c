@@ -33,6 +33,7 @@ static Status describe(PlanCell *cell, const Limits *machine, const Model *model
     cell->attention = model->attention;
     cell->parameters = model->n_elements;
     cell->head = model->head;
+    snprintf(cell->fp8_left, sizeof cell->fp8_left, "%s", model->fp8.left);
     cell->cost = step_cost_of(&model->plan);
     plan_parts_of(&cell->parts, &model->plan);
     cell->roof_seconds =

@@ -35,6 +35,7 @@ typedef struct PlanCell {
     StepCost cost;
     PlanParts parts;
     HeadChunks head;
+    char fp8_left[96]; /* Model.fp8.left */
     PlanMemory memory;
     double
         roof_seconds; /* the least a step could take on this machine; NAN: its limits are unknown */

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Tokens are bytes: a model needs so many. */
+/* Tokens are bytes: the least vocabulary of a model. */
 enum { CURVE_TEXT_VOCAB = 256 };
 
 typedef struct CurveText {

@@ -22,6 +22,7 @@ static Status put_dtypes(Record *facts, const Config *config, const Placement *p
         failed = json_object_set_new(dtypes, component_dtypes_names[c],
                                      json_string(component_dtypes_of(&model, (Component)c).s));
     }
+    if (*model.fp8.left) TRY(record_put_text(facts, "fp8_left", model.fp8.left));
     return failed ? NO_MEMORY("for the errors of a step") : ST_OK;
 }
 

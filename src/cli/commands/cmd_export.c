@@ -48,6 +48,8 @@ static void tell(const char *path, const ExportSummary *summary)
     log_note("%s: %" PRId64 " parameters%s, loss %.9g, %zu bytes of tensors%s", path,
              summary->parameters, summary->weights ? " from the model's files" : " (random)",
              summary->loss, summary->bytes, skipped);
+    if (*summary->fp8_left)
+        log_warning("%s stay in bf16: fp8 takes sizes that are multiples of 16", summary->fp8_left);
 }
 
 /* ---- several ranks ---- */

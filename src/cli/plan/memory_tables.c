@@ -95,6 +95,7 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
                           (long long)cell->config->model.num_layers,
                           human_si(step_cost_of(&cell->model.plan).step.recomputed_flops).s);
     planned_config_head_note(table, &cell->model.head);
+    planned_config_fp8_note(table, cell->model.fp8.left);
     if (p->between.usage[MEMORY_MOMENT])
         table_note(table,
                    "m and v are reserved from the start and empty until the first optimizer step");

@@ -119,6 +119,7 @@ static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine
     TRY(put_parts(json, cell));
     TRY(put_memory(json, cell));
     TRY(planned_config_head_json(json, &cell->head));
+    if (*cell->fp8_left) TRY(record_put_text(json, "fp8_left", cell->fp8_left));
     return put_fits(json, cell);
 }
 

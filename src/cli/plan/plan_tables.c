@@ -212,6 +212,7 @@ static void memory_by_kind(Table *table, const PlanCell *cell)
     table_note_printf(table, "the peak is in %s, at %s (%s)", plan_phase_name(m->peak_phase),
                       m->peak_scope, plan_op_name(m->peak_op));
     planned_config_head_note(table, &cell->head);
+    planned_config_fp8_note(table, cell->fp8_left);
 }
 
 /* ---- all tables ---- */

@@ -86,6 +86,12 @@ void planned_config_head_note(Table *table, const HeadChunks *head)
                       head->gradients ? "; the head's gradients are part of forward" : "");
 }
 
+void planned_config_fp8_note(Table *table, const char *left)
+{
+    if (*left)
+        table_note_printf(table, "%s stay in bf16: fp8 takes sizes that are multiples of 16", left);
+}
+
 Status planned_config_head_json(json_t *json, const HeadChunks *head)
 {
     if (head->n <= 1) return ST_OK;

@@ -25,6 +25,8 @@ void planned_config_note(Table *table, const Sweep *sweep, const Config *config,
                          const Placement *placement, Attention attention);
 /* Adds a note where the logits come in chunks: how many, and what that saves. */
 void planned_config_head_note(Table *table, const HeadChunks *head);
+/* Which linear layers fp8 leaves in bf16, if any. */
+void planned_config_fp8_note(Table *table, const char *left);
 /* Puts the same numbers. */
 Status planned_config_head_json(json_t *json, const HeadChunks *head);
 /* Adds the row of a cell that cannot run, and why as a note. */

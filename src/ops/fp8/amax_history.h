@@ -1,4 +1,4 @@
-/* The numbers of quantized tensors from step to step, for the CPU and for a device (ops/amax_history.c). */
+/* The sizes of quantized numbers from step to step, for the CPU and for a device (ops/fp8/amax_history.c). */
 #pragma once
 
 #include <math.h>

@@ -364,6 +364,7 @@ Status export_step(const Config *config, const char *model, const char *path, Co
     TRY(init_session(&session, &fit.model));
     if (weights) TRY(weights_load(&session, &fit.model, &e.tensors, weights));
     summary->weights = weights != NULL;
+    snprintf(summary->fp8_left, sizeof summary->fp8_left, "%s", fit.model.fp8.left);
     TRY(run_and_write(&e, summary));
     session_drop_graphs(&session);
     comm_gpu_leave(comm);

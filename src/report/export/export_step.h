@@ -9,8 +9,9 @@
 typedef struct ExportSummary {
     double loss; /* of the first step */
     int64_t parameters, skipped_steps;
-    size_t bytes; /* of all tensors */
-    bool weights; /* the parameters are those of the model's files, not random */
+    size_t bytes;      /* of all tensors */
+    char fp8_left[96]; /* Model.fp8.left */
+    bool weights;      /* the parameters are those of the model's files, not random */
 } ExportSummary;
 
 /* config->steps optimizer steps on the same batch (mode train). The parameters are those of the

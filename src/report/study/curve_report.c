@@ -129,6 +129,7 @@ static void outcome_row(Table *table, const Record *row, const Record *fp32)
     table_cell_number(table, "%.0f", curve ? record_real(row, "skipped_steps") : NAN);
     table_cell(table, emulated ? "emulated" : cell_text_status(record_status(row)));
     if (message) table_note_printf(table, "%s: %s", name_of(row).s, message);
+    precision_errors_note_left(table, row);
 }
 
 static void outcome(Table *table, const RecordSet *rows)

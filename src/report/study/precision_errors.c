@@ -37,6 +37,14 @@ int64_t precision_errors_count(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
+void precision_errors_note_left(Table *table, const Record *row)
+{
+    const char *left = record_text(row, "fp8_left");
+    if (left)
+        table_note_printf(table, "%s: %s stay in bf16: fp8 takes sizes that are multiples of 16",
+                          precision_errors_name(row).s, left);
+}
+
 /* ---- errors ---- */
 
 void precision_errors_cell(Table *table, const json_t *x)

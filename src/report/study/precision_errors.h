@@ -24,6 +24,9 @@ int64_t precision_errors_count(const json_t *object, const char *name);
 /* An error, or that it is not finite. */
 void precision_errors_cell(Table *table, const json_t *x);
 
+/* Which linear layers of an fp8 row stayed in bf16, if any. */
+void precision_errors_note_left(Table *table, const Record *row);
+
 /* What is compared as a whole, by the names in "errors". */
 enum { PRECISION_WHOLE = 3 };
 extern const char *const precision_errors_whole[PRECISION_WHOLE];

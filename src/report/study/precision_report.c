@@ -132,6 +132,7 @@ static void price(Table *table, const RecordSet *rows)
         table_cell(table, emulated ? "emulated" : cell_text_status(record_status(row)));
         const char *message = record_text(row, "message");
         if (message) table_note_printf(table, "%s: %s", precision_errors_name(row).s, message);
+        precision_errors_note_left(table, row);
     }
     record_notes_stat(table, stat);
     table_note(table, "speed-up and less memory are relative to fp32, if it is among the rows");
