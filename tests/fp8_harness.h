@@ -10,6 +10,7 @@ static inline Config fp8_config(Fp8Recipe recipe)
     c.model.d_ff = 272;
     c.ctx = 16;
     c.batch = 9;
+    c.model.num_layers = 1;
     c.precision = PRECISION_FP8;
     c.fp8_recipe = recipe;
     return c;

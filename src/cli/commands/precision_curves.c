@@ -28,6 +28,7 @@ static Status set_up(const Settings *settings, Config *c)
 {
     c->warmup = 0;
     c->steps = c->curve;
+    if (!settings->given[OPTION_TIMEOUT]) c->timeout = 1e9; /* it takes as long as it takes */
     if (!settings->given[OPTION_VOCAB] && !model_spec_is_file(&c->model))
         c->model.vocab = CURVE_TEXT_VOCAB;
     if (c->model.vocab >= CURVE_TEXT_VOCAB) return ST_OK;

@@ -8,7 +8,8 @@
  * infinity or a NaN among them numbers become NaN: nothing is clipped in silence.
  * qt, scale_t: the same of x transposed. Matrix multiplications of 8-bit floats read both operands along k.
  * recent: the largest size in earlier steps (ops/fp8/amax_history.c), which gives the scale in place of
- * max |x|; what is beyond it is clipped. amax: becomes max |x| where that is larger, infinities and NaN too. */
+ * max |x|; what is beyond it is clipped. amax: becomes max |x| where that is larger, infinities and NaN
+ * too. */
 #include "ops/fp8/quantize.h"
 
 #include "ops/element.h"

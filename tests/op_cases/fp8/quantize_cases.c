@@ -1,8 +1,8 @@
 #include "op_cases/op_cases.h"
 #include "ops/fp8/quantize.h"
 
-static const int64_t shapes[][2] = {{1, 1},     {3, 2},     {5, 33},    {128, 7},  {7, 128},
-                                    {129, 257}, {256, 128}, {300, 131}, {2, 2500}, {30, 768}};
+static const int64_t shapes[][2] = {{1, 1},   {3, 2},     {5, 33},    {128, 7},
+                                    {7, 128}, {129, 257}, {300, 131}, {2, 1500}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* How many scales there are in a dimension: one, one for each row, one for a block. */
