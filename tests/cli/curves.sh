@@ -35,11 +35,18 @@ data=text.gz
 model[-1]=1
 curves --precision fp32 --out packed.json || fail 'a packed text'
 data=text
+model[-1]=2
 [ "$(of packed.json fp32 'curve["losses"]')" = "$(of all.json fp32 'curve["losses"]')" ] || fail 'the same text gives the same losses'
 
 # A learning rate that is far too high.
 curves --precision fp32 --lr 1000 --out wild.json || fail 'a curve that diverges is a result'
 [ "$(of wild.json fp32 'curve["diverged_at"] > 0')" = True ] || fail 'it does not diverge'
+curves --precision fp8 --fp8-recipe current --lr 100000 --out skips.json || fail 'a curve whose steps are all skipped'
+[ "$(of skips.json 'fp8 current' 'curve["diverged_at"] > 0')" = True ] || fail 'nothing is trained, and nothing diverges'
+curves --precision fp32 --memory-limit 3MiB --out small.json
+[ "$(of small.json fp32 'row["status"], curve')" = "('oom', None)" ] || fail 'a smaller mode trains nothing'
+{ printf '\346\213beginning of a text that is not packed\n'; cat text; } >odd && data=odd && curves --precision fp32 || fail 'a text that begins like a packed one'
+data=text
 
 # Killed: what is finished stays.
 curves --precision fp32 --out cut.json && curves --precision fp32,bf16 --resume cut.json --out cut.json || fail 'resumed'
@@ -57,6 +64,7 @@ refused() { # words, options
 }
 echo other >>text
 refused 'its curves are of another text' --resume all.json
+refused 'other steps' --resume wild.json
 data=nowhere refused 'no such file or folder'
 refused 'no room for 256' --vocab 255
 echo short >short

@@ -91,7 +91,8 @@ static Status put_planned(Record *r, const CellOpen *cell)
     const Fit *fit = cell->fit;
     TRY(record_put_text(r, "device", placement->name));
     TRY(record_put_int(r, "threads", placement->threads));
-    if (placement->backend == BACKEND_cpu) TRY(put_blas(r, &fit->binding));
+    if (placement->backend == BACKEND_cpu && cell->config->precision != PRECISION_FP8)
+        TRY(put_blas(r, &fit->binding));
     TRY(record_put_text(r, "attention", config_attentions[fit->model.attention]));
     if (fit->model.n_elements > 0) TRY(record_put_int(r, "parameters", fit->model.n_elements));
     if (fit->before_backward > 0)

@@ -17,6 +17,7 @@ typedef struct Curve {
     int32_t *ids;   /* tokens, then targets, of one step; owned */
     double *losses; /* of the steps so far; owned */
     int64_t n;
+    int64_t skipped, moved; /* steps that the optimizer skipped; the last one that it did not */
 } Curve;
 
 int64_t curve_cell_warmup(int64_t steps)
@@ -45,6 +46,16 @@ static Status feed(const Curve *c, int64_t step)
     return session_upload(c->session, c->model->state, state);
 }
 
+/* A step with an overflow is skipped: where all are from some step on, nothing is trained any more. */
+static Status note_skipped(Curve *c, int64_t step)
+{
+    double state[STATE_COUNT];
+    TRY(session_download(c->session, c->model->state, state));
+    if (state[STATE_SKIPPED] == (double)c->skipped) c->moved = step + 1;
+    c->skipped = (int64_t)state[STATE_SKIPPED];
+    return ST_OK;
+}
+
 static Status take_loss(Curve *c)
 {
     const DType dtype = c->model->plan.tensors[c->model->loss].dtype;
@@ -71,6 +82,7 @@ static Status train(Curve *c, CellLink *link)
         TRY(feed(c, s));
         TRY(step(c));
         TRY(take_loss(c));
+        TRY(note_skipped(c, s));
         TRY(cell_link_stage(link, "training step", s + 1, c->config->curve));
         if (!isfinite(c->losses[s])) return ST_OK;
     }
@@ -86,12 +98,15 @@ static double mean(const double *x, int64_t n)
     return sum / (double)n;
 }
 
-/* The first step whose loss is no number, or after which the mean of ten is 1 above its lowest; 0: none. */
+/* The first step whose loss is no number, after which the mean of ten is 1 above its lowest, or from which on
+ * ten or more are skipped; 0: none. */
 static int64_t diverged_at(const Curve *c)
 {
     enum { STEPS = 10 };
     double lowest = INFINITY;
+    const int64_t stuck = c->n - c->moved >= STEPS ? c->moved : c->n;
     for (int64_t s = 0; s < c->n; s++) {
+        if (s == stuck) return s + 1;
         if (!isfinite(c->losses[s])) return s + 1;
         if (s + 1 < STEPS) continue;
         const double now = mean(c->losses + s + 1 - STEPS, STEPS);
@@ -114,9 +129,10 @@ static Status tell(const Curve *c, const CellOpen *cell)
     const int64_t rows = plan_elements(&c->model->plan.tensors[c->model->tokens]) / c->config->ctx;
     const int64_t last = i64_min(CURVE_CELL_LAST, c->config->curve);
     const bool whole = c->n == c->config->curve;
-    json_t *text = json_pack("{s:s, s:I, s:s, s:I, s:I}", "source", c->text->source, "bytes",
-                             (json_int_t)c->text->bytes.n, "hash", c->text->hash, "windows",
-                             (json_int_t)c->text->n, "used", (json_int_t)(c->n * rows));
+    json_t *text =
+        json_pack("{s:o, s:I, s:s, s:I, s:I}", "source", json_text_string(c->text->source), "bytes",
+                  (json_int_t)c->text->bytes.n, "hash", c->text->hash, "windows",
+                  (json_int_t)c->text->n, "used", (json_int_t)(c->n * rows));
     CLEANUP(json_text_free)
     Record *facts =
         json_pack("{s:{s:o, s:I, s:I, s:o, s:I, s:o}}", "curve", "losses", losses_json(c), "warmup",
@@ -133,6 +149,7 @@ static Status tell(const Curve *c, const CellOpen *cell)
 static Status measure(void *self, const CellOpen *cell)
 {
     Curve *c = self;
+    if (cell->fit->mode != MODE_TRAIN) return ST_OK; /* a smaller mode fits, and trains nothing */
     c->session = cell->session;
     c->model = &cell->fit->model;
     c->config = cell->config;

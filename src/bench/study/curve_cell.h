@@ -9,8 +9,8 @@
  *   curve   {losses: [of each step; null from the first on that is no number],
  *            warmup: steps until the learning rate is reached,
  *            last: steps at the end (50), mean: of their losses, null where one is missing,
- *            diverged_at: the first step whose loss is no number, or after which the mean of ten is 1 above
- *            the lowest before; 0: none,
+ *            diverged_at: the first step whose loss is no number, after which the mean of ten is 1 above the
+ *            lowest before, or from which on ten or more are skipped; 0: none,
  *            text: {source, bytes, hash, windows, used}}
  *
  * and `emulated` where it is. */

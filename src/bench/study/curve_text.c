@@ -22,6 +22,17 @@ static int is_plain(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
+/* Text may begin as gzip'd files do. */
+static Status read_file(Text *out, const char *path)
+{
+    const size_t room = most_bytes - out->n;
+    struct stat info;
+    if (stat(path, &info) == 0 && (size_t)info.st_size > room)
+        return FAIL(ST_IO, "%s: more than 1 GiB of text", path);
+    return gzip_file_named(path) ? gzip_file_read(out, path, room)
+                                 : text_read_file(out, path, room);
+}
+
 /* Links and folders in it are passed over: the same text would come twice. */
 static Status read_entry(Text *out, const char *folder, const char *name)
 {
@@ -30,7 +41,7 @@ static Status read_entry(Text *out, const char *folder, const char *name)
     const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
     if (n < 0 || (size_t)n >= sizeof path || lstat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return ST_OK;
-    return gzip_file_read(out, path, most_bytes - out->n);
+    return read_file(out, path);
 }
 
 static Status read_folder(Text *out, const char *path)
@@ -63,8 +74,10 @@ Status curve_text_read(CurveText *text, const char *path)
     if (stat(from, &info) != 0)
         return FAIL(ST_USAGE, "%s%s: there is no such file or folder%s", path ? "--data " : "",
                     from, path ? "" : ", and --data names no other text to train on");
-    const Status status = S_ISDIR(info.st_mode) ? read_folder(&text->bytes, from)
-                                                : gzip_file_read(&text->bytes, from, most_bytes);
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
+        return FAIL(ST_USAGE, "--data %s: this is no file or folder", from);
+    const Status status =
+        S_ISDIR(info.st_mode) ? read_folder(&text->bytes, from) : read_file(&text->bytes, from);
     if (status != ST_OK) return status == ST_IO ? ST_USAGE : status; /* nothing was done yet */
     TRY(text_status(&text->bytes));
     const char *name = strrchr(from, '/');

@@ -96,6 +96,12 @@ static void count_plain(StepErrorOperands *counts, Float8 format, float x)
     counts->plain_saturated += fabsf(x) > float8_largest(format);
 }
 
+/* An activation in backward is one that the forward pass has had. */
+static bool is_again(const Node *node)
+{
+    return node->phase == PHASE_BACKWARD && node->attr.fn == QUANTIZE_ACTIVATIONS;
+}
+
 /* Numbers are as many before and after: those that are 0 in 8 bits and were not before have underflowed. */
 static Status count_operands(const Study *s, const ObserverEvent *event)
 {
@@ -210,7 +216,7 @@ static Status look(void *self, const ObserverEvent *event)
     const int chunk = plan_out_id(event->plan, node, 0) - s->model->logits;
     if (node->phase == PHASE_FORWARD && chunk >= 0 && chunk < s->model->head.n)
         return take_logits(s, event, chunk);
-    if (node->op == OP_quantize) return count_operands(s, event);
+    if (node->op == OP_quantize) return is_again(node) ? ST_OK : count_operands(s, event);
     return is_gradient(s, node) ? count_outputs(s, event) : ST_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "report/study/curve_report.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,8 +60,32 @@ static Status check_text(const Config *cells, int n)
     return ST_OK;
 }
 
+/* The key of a cell without what may differ between its curves. */
+static void work_of(const char *key, char work[RECORD_KEY_SIZE])
+{
+    RecordKeyPart part = {.text = key};
+    size_t n = 0;
+    work[0] = '\0';
+    while (record_key_next(&part)) {
+        if (record_key_names(&part, "precision") || record_key_names(&part, "fp8_recipe") ||
+            record_key_names(&part, "loss_scale"))
+            continue;
+        n += (size_t)snprintf(work + n, RECORD_KEY_SIZE - n, " %.*s", (int)part.length, part.text);
+    }
+}
+
+static bool is_beside(const Record *record, const Config *cell)
+{
+    char key[RECORD_KEY_SIZE], own[RECORD_KEY_SIZE], other[RECORD_KEY_SIZE];
+    record_key_of_config(cell, key);
+    if (!record_key(record)) return false;
+    work_of(key, own);
+    work_of(record_key(record), other);
+    return strcmp(own, other) == 0;
+}
+
 /* Curves of another text cannot be beside these. */
-static Status check_resumed(const Settings *settings)
+static Status check_resumed(const Settings *settings, const Config *cell)
 {
     CLEANUP(record_set_free) RecordSet known = {0};
     if (!settings->resume || access(settings->resume, F_OK) != 0) return ST_OK;
@@ -69,7 +94,13 @@ static Status check_resumed(const Settings *settings)
     for (size_t i = 0; i < record_set_size(&known); i++) {
         const json_t *of = json_object_get(record_value(record_set_at(&known, i), "curve"), "text");
         const char *hash = record_text(of, "hash");
-        if (hash && strcmp(hash, text.hash) != 0)
+        if (!hash) continue;
+        if (!is_beside(record_set_at(&known, i), cell))
+            return FAIL(ST_USAGE,
+                        "--resume %s: its curves are of another model, or of other steps, "
+                        "learning rate, seed or context",
+                        settings->resume);
+        if (strcmp(hash, text.hash) != 0)
             return FAIL(ST_USAGE, "--resume %s: its curves are of another text (%s) than %s",
                         settings->resume, record_text(of, "source"), text.source);
     }
@@ -83,7 +114,7 @@ Status precision_curves_run(const Settings *settings, Config *cells, int n, cons
     TRY(bench_output_check(settings));
     TRY(curve_text_read(&text, settings->data));
     TRY(check_text(cells, n));
-    TRY(check_resumed(settings));
+    TRY(check_resumed(settings, cells));
     const RunnerTask task = {.configs = cells,
                              .n = add_unscaled(settings, cells, n),
                              .varies = varies,

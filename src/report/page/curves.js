@@ -22,7 +22,7 @@ function curveDifferences(series) {
 }
 
 function drawCurves() {
-  const rows = rowsOf("curve").filter(({ record }) => record.curve);
+  const rows = rowsOf("curve").filter(({ record }) => record.curve && record.curve.losses);
   if (!rows.length) return;
   const steps = Math.max(...rows.map(({ record }) => record.curve.losses.length));
   const width = Math.ceil(steps / 100);

@@ -82,20 +82,24 @@ static void losses(Table *table, const RecordSet *rows)
     }
 }
 
+/* Of the curve that has read most. */
 static void note_text(Table *table, const RecordSet *rows)
 {
+    const json_t *most = NULL;
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const json_t *text = json_object_get(curve_of(record_set_at(rows, i)), "text");
-        if (!text) continue;
-        const int64_t used = precision_errors_count(text, "used");
-        const int64_t windows = precision_errors_count(text, "windows");
-        table_note_printf(table, "text: %s, %s, %s windows, of which %s were read%s",
-                          record_text(text, "source"),
-                          human_bytes(json_number_value(json_object_get(text, "bytes"))).s,
-                          human_count(windows).s, human_count(used < windows ? used : windows).s,
-                          used > windows ? ", some more than once" : ", none twice");
-        return;
+        if (!record_text(text, "source")) continue;
+        if (!most || precision_errors_count(text, "used") > precision_errors_count(most, "used"))
+            most = text;
     }
+    if (!most) return;
+    const int64_t used = precision_errors_count(most, "used");
+    const int64_t windows = precision_errors_count(most, "windows");
+    table_note_printf(table, "text: %s, %s, %s windows, of which %s were read%s",
+                      record_text(most, "source"),
+                      human_bytes(json_number_value(json_object_get(most, "bytes"))).s,
+                      human_count(windows).s, human_count(used < windows ? used : windows).s,
+                      used > windows ? ", some more than once" : ", none twice");
 }
 
 /* ---- what it came to ---- */
@@ -117,7 +121,7 @@ static void outcome_row(Table *table, const Record *row, const Record *fp32)
     const json_t *curve = curve_of(row), *mean = json_object_get(curve, "mean");
     const int64_t diverged = precision_errors_count(curve, "diverged_at");
     const char *message = record_text(row, "message");
-    const bool emulated = record_text(row, "emulated") != NULL;
+    const bool emulated = record_text(row, "emulated") && record_status(row) == RECORD_OK;
     table_cell(table, name_of(row).s);
     table_cell_number(table, "%.4f", curve ? mean_loss(row, 0, 1) : NAN);
     table_cell_number(table, "%.4f", json_is_number(mean) ? json_number_value(mean) : NAN);
@@ -147,8 +151,10 @@ static void outcome(Table *table, const RecordSet *rows)
     table_column(table, "status", "", false);
     for (size_t i = 0; i < record_set_size(rows); i++)
         outcome_row(table, record_set_at(rows, i), fp32);
-    table_note(table, "all from the same start on the same batches; diverged: a loss that is no "
-                      "number, or a mean of ten steps 1 above the lowest before it");
+    table_note(
+        table,
+        "all from the same start on the same batches; diverged: a loss that is no "
+        "number, a mean of ten steps 1 above the lowest before it, or no step that is not skipped");
     note_text(table, rows);
     record_notes_common(table, rows);
 }

@@ -128,7 +128,7 @@ static void price(Table *table, const RecordSet *rows)
             precision_errors_cell(table, json_object_get(error, "gradients"));
         else
             table_cell(table, "-");
-        const bool emulated = record_text(row, "emulated") != NULL;
+        const bool emulated = record_text(row, "emulated") && record_status(row) == RECORD_OK;
         table_cell(table, emulated ? "emulated" : cell_text_status(record_status(row)));
         const char *message = record_text(row, "message");
         if (message) table_note_printf(table, "%s: %s", precision_errors_name(row).s, message);
