@@ -155,6 +155,8 @@ def describe(metadata):
                "materialised": metadata.get("attention") in ("naive", "fused")}
     except (KeyError, ValueError) as error:
         raise Malformed(f"metadata: {type(error).__name__} {error}") from None
+    if how["precision"] == "fp8":
+        raise Malformed("a step in fp8, which this program does not recompute")
     if how["precision"] not in BOUNDS:
         raise Malformed(f"metadata: precision {how['precision']}")
     return dim, how

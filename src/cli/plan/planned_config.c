@@ -19,7 +19,7 @@ Status planned_config_json(json_t *json, const Config *config, const Placement *
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         if (id == OPTION_BLAS) continue; /* of results: who did multiply */
         if (cell_field_table[id].part == CELL_PART_RANKS && config->ranks <= 1) continue;
-        if (cell_field_is_work(id) && cell_field_of(id, config->subject))
+        if (cell_field_is_work(id) && cell_field_applies(id, config))
             TRY(record_put_field(json, id, &shown));
     }
     TRY(record_put_model(json, &config->model));
@@ -36,7 +36,7 @@ Status planned_config_put_mib(json_t *json, const char *path, size_t bytes)
 static bool is_told(int id, const bool *varies, const Config *config, const char *value)
 {
     if (!cell_field_table[id].label) return false;
-    if (!cell_field_is_work(id) || !cell_field_of(id, config->subject) || varies[id]) return false;
+    if (!cell_field_is_work(id) || !cell_field_applies(id, config) || varies[id]) return false;
     if (id == OPTION_ATTENTION && varies[OPTION_EXEC]) return false; /* auto follows it */
     if (id == OPTION_RECOMPUTE) return config->recompute != CONFIG_RECOMPUTE_NONE;
     if (id == OPTION_ACCUMULATE) return config->accumulate > 1;

@@ -14,6 +14,8 @@ static Status put_sizes(Safetensors *file, const Config *config)
         whole.batch *= c->accumulate;
         TRY(safetensors_metadata(file, "accumulate", option_value_text(OPTION_ACCUMULATE, c).s));
     }
+    if (c->precision == PRECISION_FP8)
+        TRY(safetensors_metadata(file, "fp8_recipe", config_fp8_recipes[c->fp8_recipe]));
     if (c->ranks > 1) {
         whole.batch *= c->ranks;
         TRY(safetensors_metadata(file, "ranks", option_value_text(OPTION_RANKS, c).s));
