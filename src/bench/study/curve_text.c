@@ -66,6 +66,15 @@ static void put_hash(CurveText *text)
     snprintf(text->hash, sizeof text->hash, "%016llx", (unsigned long long)hash);
 }
 
+/* Its name alone; of what was not named, where it is. */
+static void put_source(CurveText *text, const char *path, bool name_only)
+{
+    size_t n = strlen(path), first = 0;
+    while (n > 1 && path[n - 1] == '/') n--;
+    for (size_t i = 0; i < n && name_only; i++) first = path[i] == '/' && i + 1 < n ? i + 1 : first;
+    snprintf(text->source, sizeof text->source, "%.*s", (int)(n - first), path + first);
+}
+
 Status curve_text_read(CurveText *text, const char *path)
 {
     struct stat info;
@@ -80,8 +89,7 @@ Status curve_text_read(CurveText *text, const char *path)
         S_ISDIR(info.st_mode) ? read_folder(&text->bytes, from) : read_file(&text->bytes, from);
     if (status != ST_OK) return status == ST_IO ? ST_USAGE : status; /* nothing was done yet */
     TRY(text_status(&text->bytes));
-    const char *name = strrchr(from, '/');
-    snprintf(text->source, sizeof text->source, "%s", path && name && name[1] ? name + 1 : from);
+    put_source(text, from, path != NULL);
     put_hash(text);
     return ST_OK;
 }

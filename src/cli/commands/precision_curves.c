@@ -49,6 +49,18 @@ static int add_unscaled(const Settings *settings, Config *cells, int n)
     return n;
 }
 
+static Status check_options(const Settings *settings)
+{
+    static const OptionId others[] = {OPTION_WARMUP, OPTION_STEPS, OPTION_SAMPLE_TIME, OPTION_STAT,
+                                      OPTION_TERMS,  OPTION_TERM,  OPTION_END};
+    for (int i = 0; others[i] != OPTION_END; i++) {
+        if (settings->given[others[i]])
+            return FAIL(ST_USAGE, "--%s does nothing beside --curve N: leave it out",
+                        option_table[others[i]].name);
+    }
+    return ST_OK;
+}
+
 static Status check_text(const Config *cells, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -111,6 +123,7 @@ Status precision_curves_run(const Settings *settings, Config *cells, int n, cons
                             int *exit_code)
 {
     for (int i = 0; i < n; i++) TRY(set_up(settings, &cells[i]));
+    TRY(check_options(settings));
     TRY(bench_output_check(settings));
     TRY(curve_text_read(&text, settings->data));
     TRY(check_text(cells, n));

@@ -156,11 +156,14 @@ static Status write_args(const Suite *suite, const SuiteWorkload *workload, cons
 
 /* ---- time and memory ---- */
 
-/* precision runs every precision unless one is named; warmup runs every cell once a round. */
+/* precision runs every precision, fp8 with every recipe, unless one is named; warmup runs every cell once a
+ * round. */
 static double repetitions(SuitePartId id, const Settings *settings)
 {
     const bool every = id == SUITE_PRECISION && !settings->given[OPTION_PRECISION];
-    return every ? PRECISION_COUNT : id == SUITE_WARMUP ? (double)settings->rounds : 1;
+    return every                ? PRECISION_COUNT - 1 + FP8_RECIPE_COUNT
+           : id == SUITE_WARMUP ? (double)settings->rounds
+                                : 1;
 }
 
 /* attention shows how far each implementation gets, and sizes runs nothing. */
