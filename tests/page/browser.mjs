@@ -265,7 +265,7 @@ async function checkSuite(browser) {
   const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
   const all = [...readFileSync(path, "utf8").matchAll(/^<section id="([a-z-]+)"/gm)].map(([, id]) => id);
   const missing = all.filter((id) => !sections.includes(id));
-  check(missing.join() === "like,comparison,ranks,rank-steps,collective", `a suite's page is without ${missing}`);
+  check(missing.join() === "like,comparison,curve,ranks,rank-steps,collective", `a suite's page is without ${missing}`);
   check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Biggest win: ")), "the page does not name the biggest win");
   await checkAxe(page, "suite");
   await page.screenshot({ path: `${WORK}/suite.png`, fullPage: true });
@@ -304,6 +304,27 @@ async function checkRanks(browser) {
   await page.context().close();
 }
 
+// A line for each precision, up to where it diverges, and their distance from fp32.
+async function checkCurves(browser) {
+  const file = JSON.parse(readFileSync(`${GOLDEN}/results.json`, "utf8"));
+  const one = file.results.find((row) => row.status === "ok" && row.precision === "fp32");
+  const row = (precision, recipe, losses) => ({ ...one, cell: `${one.cell} ${precision} ${recipe}`, precision, ...(recipe ? { fp8_recipe: recipe, emulated: "fp8" } : {}),
+    curve_steps: 4, curve: { losses, warmup: 1, last: 4, mean: losses.includes(null) ? null : 3, diverged_at: losses.includes(null) ? 3 : 0, text: { source: "<b>book</b>", bytes: 1e6, hash: "0", windows: 100, used: 16 } } });
+  const results = [row("fp32", "", [5, 4, 2, 1]), row("fp8", "block", [5, 4.4, 2, 1]), row("fp16", "", [5, 4, null, null])];
+  writeFileSync(`${WORK}/curves.json`, JSON.stringify({ ...file, results }));
+  const page = await open(browser, makePage("curves", [`${WORK}/curves.json`]), { colorScheme: "light" });
+  const charts = await page.evaluate(() => drawn.map(({ spec }) => spec).filter((spec) => spec.xLabel === "step"));
+  check(charts.map((spec) => spec.title).join() === "Loss,Loss against fp32", `charts of curves: ${charts.map((spec) => spec.title)}`);
+  check(charts.every((spec) => spec.series.map(({ label }) => label).join() === "fp32,fp8 block,fp16"), "each precision is one line in both charts");
+  const values = charts.length === 2 ? charts[1].series.map((series) => series.values.map((v) => (v === null ? "-" : Math.round(v))).join(" ")) : [];
+  check(values.join() === "0 0 0 0,0 10 0 0,0 0 - -", `percent from fp32: ${values}`);
+  const text = await page.locator("#curve").textContent();
+  check(text.includes("at step 3") && text.includes("emulated") && text.includes("<b>book</b>"), "the table of curves");
+  await checkAxe(page, "curves");
+  await page.screenshot({ path: `${WORK}/curves.png`, fullPage: true });
+  await page.context().close();
+}
+
 // Published figures and ours share a chart: bars of a few rows, lines over the context of many.
 async function checkLike(browser) {
   const page = await open(browser, makePage("like", [`${MADE}/like/results.json`]), { colorScheme: "light" });
@@ -339,6 +360,7 @@ try {
   await checkSuite(browser);
   await checkGrowth(browser);
   await checkRanks(browser);
+  await checkCurves(browser);
   await checkLike(browser);
 } finally {
   await browser.close();
