@@ -40,8 +40,10 @@ for r in rows:
     plan = next(p for p in plans if p.get('ranks') == 2 and p['parallel'] == r['parallel'])['forecast']
     step = one[0]['step']['median_ms']
     assert plan['from'] == 'measured' and abs(plan['one_rank_step_ms'] - step) < 1e-9 * step, plan
-    # the links are measured again for each where the machine is busy
-    assert step < r['predicted_step_ms'] < 100 * step and step < plan['step_ms'] < 100 * step, (r, plan)
+    # a measured row's forecast begins with its own step without collectives, which may be shorter than that of
+    # one rank alone; the links are measured again for each where the machine is busy
+    alone = r['alone_ms']
+    assert alone < r['predicted_step_ms'] < alone + 100 * step and step < plan['step_ms'] < 100 * step, (r, plan)
     assert plan['exposed_ms'] <= plan['communication_ms'] * (1 + 1e-9), plan
     assert abs(plan['step_ms'] - plan['one_rank_step_ms'] - plan['exposed_ms']) < 1e-6, plan
 P
