@@ -68,8 +68,6 @@ void transform_recompute_gate(Builder *b);
 
 /* Follows transform_recompute(). */
 void transform_fp8(Builder *b, Model *model);
-/* Is that a matmul which it replaces, or would replace? */
-bool transform_fp8_takes(const Plan *plan, const Node *node);
 /* Enters what this step has seen of the numbers' sizes: the end of a step without an optimizer, otherwise
  * before that decides. `has_norm`: all gradients have been looked at already. */
 void transform_fp8_end(Builder *b, const Model *model, bool has_norm);

@@ -52,7 +52,7 @@ static bool is_linear(const Node *node)
     return node->op == OP_matmul && node->layer != PLAN_NONE;
 }
 
-bool transform_fp8_takes(const Plan *plan, const Node *node)
+static bool is_replaced(const Plan *plan, const Node *node)
 {
     return is_linear(node) && fits(plan_in(plan, node, 0)) && fits(plan_in(plan, node, 1));
 }
@@ -83,7 +83,7 @@ static void find_quantized(Work *w)
     for (int i = 0; i < plan->n_nodes; i++) {
         Side side[2];
         if (!is_linear(&plan->nodes[i])) continue;
-        if (!transform_fp8_takes(plan, &plan->nodes[i])) {
+        if (!is_replaced(plan, &plan->nodes[i])) {
             note_left(w->model, &plan->nodes[i]);
             continue;
         }
@@ -220,7 +220,7 @@ static void rebuild(Work *w)
     plan->nodes = NULL;
     plan->n_nodes = 0;
     for (int i = 0; i < n && w->b->status == ST_OK; i++) {
-        if (transform_fp8_takes(plan, &old[i]))
+        if (is_replaced(plan, &old[i]))
             multiply(w, &old[i]);
         else
             w->b->status = plan_append_node(plan, &old[i]);

@@ -10,7 +10,6 @@
 
 /* A tensor when it was quantized, in double: what is left of it when products run has been reused. */
 typedef struct Simulation {
-    const Model *model;
     Fp8Recipe recipe;
     double **before; /* of each tensor of the plan; owned */
     float *recent;   /* of each, with delayed: the largest number of earlier steps; owned */
@@ -135,7 +134,7 @@ static void check_products(Fp8Recipe recipe, Exec exec)
     c.exec = exec;
     open_step(&step, &c, MODE_FWD_BWD, DT_F32, 2);
     const int n = step.model.plan.n_tensors;
-    Simulation s = {&step.model, recipe, calloc((size_t)n, sizeof *s.before),
+    Simulation s = {recipe, calloc((size_t)n, sizeof *s.before),
                     calloc((size_t)n, sizeof *s.recent), 0};
     assert_true(s.before && s.recent);
     if (recipe == FP8_RECIPE_DELAYED)
@@ -230,7 +229,7 @@ static float *floats(const Step *s, int tensor)
 static void test_history(void **state)
 {
     (void)state;
-    enum { STEPS = 16, MOST = 200 };
+    enum { STEPS = 16 };
     Config c = fp8_config(FP8_RECIPE_DELAYED);
     Step s;
     c.batch = 1;
@@ -238,7 +237,7 @@ static void test_history(void **state)
     const Model *m = &s.model;
     const int64_t n = plan_elements(&m->plan.tensors[m->fp8.amax]);
     const float *recent = floats(&s, m->fp8.recent), *history = floats(&s, m->fp8.history);
-    assert_in_range(n, 1, MOST);
+    assert_true(n > 0);
     for (int64_t i = 0; i < n; i++) assert_true(recent[i] == 0);
     run_steps(&s, 1);
     for (int64_t i = 0; i < n; i++) {
