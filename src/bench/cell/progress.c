@@ -202,6 +202,7 @@ void progress_finished(Progress *p, int index, const char *label, const Record *
     erase(p);
     text_printf(&line, "[%d/%d] %s: %s", index, p->n, label, record_status_word(status));
     if (status != RECORD_OK && message) text_printf(&line, ": %s", message);
+    if (status == RECORD_OK && record_text(record, "emulated")) text_puts(&line, " (emulated)");
     add_phase(&line, record, "step", "; ");
     add_phase(&line, record, "forward", ": "); /* no sum: medians do not add up */
     add_phase(&line, record, "backward", ", ");
