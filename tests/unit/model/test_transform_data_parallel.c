@@ -127,6 +127,45 @@ static void test_buckets(void **state)
     model_free(&model);
 }
 
+/* The all_reduce that sends the gradient of each group an AdamW updates: one for all of them; PLAN_NONE: none. */
+static int sent_to(const Plan *plan, const Node *adamw)
+{
+    int of_all = PLAN_NONE;
+    for (int g = 0; g < adamw->n_in - 1; g++) {
+        const int grad = plan_in_id(plan, adamw, g);
+        int of_one = PLAN_NONE;
+        for (int i = 0; i < plan->n_nodes; i++) {
+            if (is_sent(&plan->nodes[i]) && sends(plan, &plan->nodes[i], grad)) of_one = i;
+        }
+        if (g > 0) assert_int_equal(of_one, of_all);
+        of_all = of_one;
+    }
+    return of_all;
+}
+
+/* The optimizer begins with the bucket that arrives first, and updates every group once. */
+static void test_updates_by_bucket(void **state)
+{
+    (void)state;
+    const Config c = ranked_config(PARALLEL_DDP, PRECISION_FP32);
+    Model model;
+    ASSERT_OK(model_build(&model, &c, MODE_TRAIN, DT_F32));
+    const Plan *plan = &model.plan;
+    int groups = 0, updates = 0, before = PLAN_NONE;
+    for (int i = 0; i < plan->n_nodes; i++) {
+        const Node *node = &plan->nodes[i];
+        if (node->op != OP_adamw) continue;
+        const int sent = sent_to(plan, node);
+        assert_true(sent > before);
+        before = sent;
+        groups += node->n_in - 1;
+        updates++;
+    }
+    assert_int_equal(updates, count_sent(&model));
+    assert_int_equal(groups, model.n_groups);
+    model_free(&model);
+}
+
 static double wire_of(const Config *c)
 {
     Model model;
@@ -178,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_every_gradient_once),
         cmocka_unit_test(test_how_many),
         cmocka_unit_test(test_buckets),
+        cmocka_unit_test(test_updates_by_bucket),
         cmocka_unit_test(test_bytes_on_the_wire),
         cmocka_unit_test(test_one_rank),
     };
