@@ -109,6 +109,13 @@ static bool needs_gathers(const CellOpen *cell)
     return cell->config->parallel == PARALLEL_FSDP && cell->placement->backend == BACKEND_cpu;
 }
 
+bool cell_ranks_exposes(Parallel parallel, double step, double communication, double exposed)
+{
+    static const double most = 0.75, little = 0.05;
+    if (parallel == PARALLEL_DDP_NAIVE || parallel == PARALLEL_DDP_FLAT) return false;
+    return exposed >= most * communication && exposed >= little * step;
+}
+
 Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps, double seconds,
                        double waited)
 {
@@ -126,6 +133,10 @@ Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps
     if (alone > 0) TRY(record_put_number(r, "alone_ms", 1e3 * alone));
     TRY(record_put_number(r, "communication_ms", 1e3 * mean[0]));
     TRY(record_put_number(r, "exposed_ms", 1e3 * mean[1]));
+    if (cell_ranks_exposes(cell->config->parallel, step, mean[0], mean[1]))
+        TRY(cell_link_warning(cell->link,
+                              "nearly all communication is exposed, because little is computed "
+                              "beside it: a larger --batch or --ctx hides more"));
     TRY(record_put_number(r, "wire_mib", step_cost_of(&cell->fit->model.plan).step.wire / mib));
     TRY(record_put_text(r, "path", comm_path(comm)));
     TRY(record_put_text(r, "mpi", comm_library_version(comm)));

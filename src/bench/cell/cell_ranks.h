@@ -16,6 +16,8 @@ Status cell_ranks_slowest(Comm *comm, Sample *sample);
 Status cell_ranks_gather(Comm *comm, double own, double *of_ranks);
 /* As rank 0 says. */
 Status cell_ranks_agree(Comm *comm, bool *goes_on);
+/* Whether a strategy that sends beside the step hides next to nothing, and the step is longer for it. */
+bool cell_ranks_exposes(Parallel parallel, double step, double communication, double exposed);
 /* After the samples, whose steps took `steps`, and all collectives of them `seconds`, for which others
  * `waited`. Runs as many steps without collectives, at most ten, to see how much of their time no work hides.
  * The parameters of ranks differ afterwards. */
