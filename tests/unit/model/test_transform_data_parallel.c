@@ -127,7 +127,7 @@ static void test_buckets(void **state)
     model_free(&model);
 }
 
-/* The all_reduce that sends the gradient of each group an AdamW updates: one for all of them; PLAN_NONE: none. */
+/* The all_reduce that sends the gradient of every group an AdamW updates; PLAN_NONE: none. */
 static int sent_to(const Plan *plan, const Node *adamw)
 {
     int of_all = PLAN_NONE;
