@@ -233,3 +233,7 @@ const OpImpl gpu_support_bmm[] = {
      .declines = gpu_support_declines_f64,
      .workspace = gpu_support_workspace_bmm},
     {0}};
+const OpImpl gpu_support_scaled_matmul[] = {{.name = "cublaslt",
+                                             .declines = gpu_support_fp8_declines_scaled_matmul,
+                                             .workspace = gpu_support_fp8_workspace_scaled_matmul},
+                                            {0}};

@@ -13,7 +13,7 @@ extern "C" {
 
 /* Implementations that libraries take part in, best first, ended by {0}; none of them has a run().
  * Those of all other ops come from ops/gpu_kernels.def. */
-extern const OpImpl gpu_support_matmul[], gpu_support_bmm[];
+extern const OpImpl gpu_support_matmul[], gpu_support_bmm[], gpu_support_scaled_matmul[];
 extern const OpImpl gpu_support_attention[], gpu_support_attention_grad[];
 
 /* Bytes of workspace that cuBLASLt gets for a GEMM and cuDNN for an attention. */
@@ -68,6 +68,46 @@ size_t gpu_support_attention_workspace_cudnn_grad(const Plan *plan, const Node *
 size_t gpu_support_attention_cudnn_bytes(const Plan *plan, const Node *node);
 size_t gpu_support_attention_row_bytes(int64_t rows);
 
+/* ---- 8-bit floats (ops/fp8/gpu_support_fp8.c) ---- */
+
+/* Tensor cores multiply them from here on; cuBLASLt takes scales of rows and blocks on this chip alone. */
+enum { GPU_SUPPORT_FP8_CAPABILITY = 89, GPU_SUPPORT_FP8_ROWS_CAPABILITY = 90 };
+
+/* Which numbers of a matrix share a scale: all; a row; 128 of a row; a square of 128 x 128. */
+typedef enum GpuSupportScales {
+    GPU_SUPPORT_SCALES_TENSOR,
+    GPU_SUPPORT_SCALES_ROWS,
+    GPU_SUPPORT_SCALES_BLOCKS,
+    GPU_SUPPORT_SCALES_SQUARES,
+    GPU_SUPPORT_SCALES_NONE /* others, or there is no matrix */
+} GpuSupportScales;
+
+/* Of quantize: of the outputs `first` (the numbers) and `first` + 1 (their scales). */
+GpuSupportScales gpu_support_fp8_scales(const Plan *plan, const Node *node, int first);
+
+/* What its first pass leaves in the workspace, in this order, as 32-bit words: largest sizes of parts of
+ * the matrix, of each row, of each column. 0: not asked for. */
+typedef struct GpuSupportSizes {
+    int64_t partials, rows, cols;
+} GpuSupportSizes;
+GpuSupportSizes gpu_support_fp8_sizes(const Plan *plan, const Node *node);
+const char *gpu_support_fp8_declines_quantize(const Plan *plan, const Node *node);
+size_t gpu_support_fp8_workspace_quantize(const Plan *plan, const Node *node, int threads);
+
+/* How cuBLASLt is to read the scales of scaled_matmul. */
+typedef struct GpuSupportScalePair {
+    GpuSupportScales a, b;
+} GpuSupportScalePair;
+GpuSupportScalePair gpu_support_fp8_pair(const Plan *plan, const Node *node);
+/* Bytes for scales in the order that cuBLASLt reads; 0 where that is ours. They follow its workspace. */
+size_t gpu_support_fp8_moved_bytes(const Tensor *scale, GpuSupportScales scales);
+/* Scales from one row of squares to the next in that order. */
+int64_t gpu_support_fp8_square_step(int64_t cols);
+const char *gpu_support_fp8_declines_scaled_matmul(const Plan *plan, const Node *node);
+size_t gpu_support_fp8_workspace_scaled_matmul(const Plan *plan, const Node *node, int threads);
+/* NULL when cuBLASLt of this version (120900 is 12.9.0) has such scales, otherwise what is missing. */
+const char *gpu_support_fp8_library_lacks(GpuSupportScalePair pair, size_t version);
+
 /* ---- what kernels and their workspace have in common ---- */
 
 /* The dtype of adamw's 16-bit copies and gradients; f32 when there are none. */
@@ -75,6 +115,7 @@ DType gpu_support_adamw_narrow(const Plan *plan, const Node *node);
 
 enum {
     GPU_SUPPORT_EMBEDDING_CHUNK = 8192,  /* tokens sorted at once */
+    GPU_SUPPORT_FP8_PARTIALS = 512,      /* thread blocks that look for the largest number */
     GPU_SUPPORT_GRAD_NORM_BLOCKS = 1024, /* thread blocks of a launch */
     GPU_SUPPORT_GRAD_NORM_GROUPS = 80,   /* gradients of a launch */
     GPU_SUPPORT_REDUCE_WARP = 32, /* columns of a thread block are 32 times those of a thread */

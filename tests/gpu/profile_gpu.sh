@@ -21,7 +21,7 @@ run() { # FOLDER more options
 
 tiny=(--d-model 64 --d-ff 96 --num-layers 2 --num-heads 4 --vocab 101 --ctx 16 --batch 2)
 for exec in eager fused graph; do
-    for precision in fp32 bf16; do
+    for precision in fp32 bf16 fp8; do
         name=$exec-$precision
         run $name "${tiny[@]}" --exec $exec --precision $precision --source
         python3 "$here/../profile/check_profile.py" "$work/$name/profile.json" gpu || fail "sums of $name"

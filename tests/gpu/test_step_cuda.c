@@ -1,6 +1,9 @@
 /* The whole step of the project's own model on a GPU. */
 #include "accumulate_checks.h"
+#include "bench/limits/placement.h"
+#include "fp8_harness.h"
 #include "gpu/step_checks_cuda.h"
+#include "recompute_harness.h"
 
 static void test_small(void **state)
 {
@@ -103,13 +106,80 @@ static void test_overflow_is_skipped(void **state)
     close_step(&s);
 }
 
+/* ---- fp8 ---- */
+
+/* bf16 is 0.01 away from float64, fp8 0.1; a wrong operand or scale is 1 or more. No closer: two steps
+ * that differ in the order of their sums alone are as far apart (tests/unit/exec/test_fp8_step.c). */
+static void check_fp8_numbers(const Config *c)
+{
+    Config plain = *c;
+    Step want, got;
+    plain.precision = PRECISION_FP32;
+    plain.exec = EXEC_FUSED;
+    plain.attention = ATTENTION_AUTO;
+    open_step(&want, &plain, MODE_TRAIN, DT_F64, 1);
+    open_step_on(&got, c, MODE_TRAIN, DT_F32, BACKEND_cuda, 1);
+    if (c->exec == EXEC_GRAPH) capture(&got);
+    if (c->fp8_recipe == FP8_RECIPE_DELAYED) { /* the sizes of these numbers; nothing moves yet */
+        harness_move(&got.run, false);
+        ((double *)harness_host(&got.run, got.model.state))[STATE_LR] = 0;
+        harness_move(&got.run, true);
+        run_steps(&got, 1);
+    }
+    const double loss = loss_of(&got), reference = loss_of(&want);
+    if (!(fabs(loss - reference) <= 0.02 * reference))
+        fail_msg("fp8 %s %s: loss %.9g, reference %.9g", config_fp8_recipes[c->fp8_recipe],
+                 config_execs[c->exec], loss, reference);
+    compare_gradients(&got, &want, 0.3, config_fp8_recipes[c->fp8_recipe]);
+    close_step(&want);
+    close_step(&got);
+}
+
+/* Node by node twice, and as a graph: every bit. */
+static void check_fp8_bits(const Config *c)
+{
+    for (int graph = 0; graph < 2; graph++) {
+        Config other = *c;
+        Step one, two;
+        other.exec = graph ? EXEC_GRAPH : c->exec;
+        open_step_on(&one, c, MODE_TRAIN, DT_F32, BACKEND_cuda, 1);
+        open_step_on(&two, &other, MODE_TRAIN, DT_F32, BACKEND_cuda, 1);
+        if (graph) capture(&two);
+        compare_whole_step(&two, &one, 3);
+        close_step(&one);
+        close_step(&two);
+    }
+}
+
+/* Chips before 8.9 multiply no 8-bit floats, those after 9.0 none with a scale for each row or block. */
+static void test_fp8(void **state)
+{
+    (void)state;
+    for (int recipe = 0; recipe < FP8_RECIPE_COUNT; recipe++) {
+        Config c = fp8_config((Fp8Recipe)recipe);
+        if (placement_check_gpu(&c, backend_api(BACKEND_cuda)->capability(0)) != ST_OK) continue;
+        c.attention = ATTENTION_NAIVE;
+        c.exec = EXEC_EAGER;
+        check_fp8_numbers(&c);
+        c.attention = ATTENTION_FUSED;
+        c.exec = EXEC_GRAPH;
+        check_fp8_numbers(&c);
+        c.exec = EXEC_FUSED;
+        check_fp8_numbers(&c);
+        check_fp8_bits(&c);
+        c.model.num_layers = 2;
+        c.recompute = 1;
+        recompute_check_bits(&c, BACKEND_cuda);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small),         cmocka_unit_test(test_heads_of_eight),
         cmocka_unit_test(test_wide_rows),     cmocka_unit_test(test_chunks_of_logits),
         cmocka_unit_test(test_step_graph),    cmocka_unit_test(test_overflow_is_skipped),
-        cmocka_unit_test(test_micro_batches),
+        cmocka_unit_test(test_micro_batches), cmocka_unit_test(test_fp8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include "backend/cpu_threads.h"
 #include "base/i64.h"
+#include "ops/gpu_support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static const struct {
 } precision_needs[PRECISION_COUNT] = {[PRECISION_TF32] = {80, "fp32 or fp16"},
                                       [PRECISION_BF16] = {80, "fp16 or fp32"},
                                       [PRECISION_FP16] = {53, "fp32"},
-                                      [PRECISION_FP8] = {89, "bf16"}};
+                                      [PRECISION_FP8] = {GPU_SUPPORT_FP8_CAPABILITY, "bf16"}};
 
 static Status check_capability(const char *what, int needed, int capability, const char *instead)
 {
@@ -78,11 +79,26 @@ static Status check_capability(const char *what, int needed, int capability, con
                 needed / 10, needed % 10, capability / 10, capability % 10, instead);
 }
 
+/* cuBLASLt multiplies with a scale for each row or block on one chip alone. */
+static Status check_recipe(const Config *config, int capability)
+{
+    const bool whole =
+        config->fp8_recipe == FP8_RECIPE_CURRENT || config->fp8_recipe == FP8_RECIPE_DELAYED;
+    if (config->precision != PRECISION_FP8 || whole || capability == 0 ||
+        capability == GPU_SUPPORT_FP8_ROWS_CAPABILITY)
+        return ST_OK;
+    return FAIL(ST_UNSUPPORTED,
+                "--fp8-recipe %s needs a GPU of compute capability 9.0, and this one has %d.%d: "
+                "use --fp8-recipe current or delayed",
+                config_fp8_recipes[config->fp8_recipe], capability / 10, capability % 10);
+}
+
 Status placement_check_gpu(const Config *config, int capability)
 {
     const Precision p = config->precision;
     TRY(check_capability(config_precisions[p], precision_needs[p].capability, capability,
                          precision_needs[p].instead));
+    TRY(check_recipe(config, capability));
     if (config->attention != ATTENTION_CUDNN) return ST_OK;
     return check_capability("--attention cudnn", STEP_PLAN_CUDNN_CAPABILITY, capability,
                             "--attention fused");
@@ -98,15 +114,12 @@ static Status check_kernels(const Config *config)
     return ST_OK;
 }
 
-static Status check_fp8(const Config *config, const Placement *p)
+static Status check_fp8(const Config *config)
 {
     if (config->precision != PRECISION_FP8) return ST_OK;
     if (config->subject == SUBJECT_ATTENTION)
         return FAIL(ST_UNSUPPORTED, "fp8 is of linear layers, and attention alone has none: use "
                                     "--precision bf16");
-    if (p->backend != BACKEND_cpu)
-        return FAIL(ST_UNSUPPORTED, "fp8 does not run on GPUs yet: use --precision bf16; on a CPU "
-                                    "it is emulated, which tells what it does to the numbers");
     if (config->ranks > 1)
         return FAIL(ST_UNSUPPORTED, "fp8 does not run on several ranks yet: use --precision bf16, "
                                     "or --ranks 1");
@@ -127,13 +140,13 @@ static Status check_device(const Config *config, Placement *p)
     TRY(config_check_positions(config));
     if (p->backend == BACKEND_cpu) {
         TRY(check_cpu(config));
-        return check_fp8(config, p);
+        return check_fp8(config);
     }
     TRY(check_kernels(config));
     if (p->here) p->capability = backend_api(p->backend)->capability(p->device);
     p->here = p->here && p->capability > 0;
     TRY(placement_check_gpu(config, p->capability));
-    return check_fp8(config, p);
+    return check_fp8(config);
 }
 
 Status placement_of(const Config *config, Placement *p)

@@ -50,6 +50,8 @@ static cudaDataType_t data_type(DType dtype)
 {
     if (dtype == DT_BF16) return CUDA_R_16BF;
     if (dtype == DT_F16) return CUDA_R_16F;
+    if (dtype == DT_E4M3) return CUDA_R_8F_E4M3;
+    if (dtype == DT_E5M2) return CUDA_R_8F_E5M2;
     if (dtype != DT_F32) plan_dtype_unknown(dtype, "cuBLASLt");
     return CUDA_R_32F;
 }
@@ -88,6 +90,35 @@ static Status add_bias(Gemm *p)
     return ST_OK;
 }
 
+/* b is its first operand, and so are b's scales. One scale for all is what it expects unless told
+ * otherwise, and all that versions before 12.9 have. */
+static Status add_scales(Gemm *p)
+{
+    const GemmShape *s = &p->shape;
+    const int8_t fast = s->fast ? 1 : 0;
+    TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                                              &s->scale_b, sizeof s->scale_b));
+    TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                                              &s->scale_a, sizeof s->scale_a));
+    TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast,
+                                              sizeof fast));
+    if (s->scales.a == GPU_SUPPORT_SCALES_TENSOR) return ST_OK;
+#if CUBLAS_VERSION >= 120900
+    static const int32_t modes[] = {
+        [GPU_SUPPORT_SCALES_ROWS] = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F,
+        [GPU_SUPPORT_SCALES_BLOCKS] = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F,
+        [GPU_SUPPORT_SCALES_SQUARES] = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F};
+    const int32_t first = modes[s->scales.b], second = modes[s->scales.a];
+    TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+                                              &first, sizeof first));
+    TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
+                                              &second, sizeof second));
+    return ST_OK;
+#else
+    return FAIL(ST_UNSUPPORTED, "built with a cuBLASLt that has one scale a matrix");
+#endif
+}
+
 static Status describe(Gemm *p)
 {
     const GemmShape *s = &p->shape;
@@ -99,6 +130,7 @@ static Status describe(Gemm *p)
     TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &second,
                                               sizeof second));
     if (s->bias) TRY(add_bias(p));
+    if (s->scale_a) TRY(add_scales(p));
     TRY(layout(&p->a, &s->a, s->transpose_a ? s->k : s->m, s->transpose_a ? s->m : s->k, s->batch));
     TRY(layout(&p->b, &s->b, s->transpose_b ? s->n : s->k, s->transpose_b ? s->k : s->n, s->batch));
     return layout(&p->c, &s->c, s->m, s->n, s->batch);
@@ -208,6 +240,9 @@ static void shape_key(const GemmShape *s, char key[KEY])
         s->a.align, s->b.align, s->c.align, s->transpose_a ? 't' : 'n', s->transpose_b ? 't' : 'n',
         s->tf32 ? " tf32" : "", s->accumulate ? " accumulate" : "");
     if (s->bias) snprintf(key + strlen(key), KEY - strlen(key), " bias %u", s->bias_align);
+    if (s->scale_a)
+        snprintf(key + strlen(key), KEY - strlen(key), " scales %d,%d%s", (int)s->scales.a,
+                 (int)s->scales.b, s->fast ? " fast" : "");
 }
 
 static void release_algorithms(void *table)

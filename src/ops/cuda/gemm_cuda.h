@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/cuda_backend.h"
-#include "ops/op.h"
+#include "ops/gpu_support.h"
 
 #include <cublasLt.h>
 
@@ -28,6 +28,11 @@ typedef struct GemmShape {
     bool transpose_a, transpose_b, tf32, accumulate;
     const void *bias;    /* [n], of c's dtype; NULL: none */
     uint32_t bias_align; /* bytes that divide its address */
+    /* of 8-bit operands, in cuBLASLt's order (ops/fp8_cuda/scaled_matmul_cuda.c); NULL: there are none */
+    const float *scale_a, *scale_b;
+    GpuSupportScalePair scales;
+    bool
+        fast; /* sums of 8-bit operands stay in the tensor cores, which have fewer bits than fp32 */
 } GemmShape;
 
 typedef struct Gemm {

@@ -3,7 +3,6 @@
 #define KERNEL(op, why, bytes)          \
     static const OpImpl op##_cuda[] = { \
         {.name = #op "_cuda", .declines = why, .workspace = bytes, .run = op##_cuda_run}, {0}};
-#define NO_KERNEL(op) static const OpImpl op##_cuda[] = {{0}};
 #include "ops/gpu_kernels.def"
 
 const OpImpl *const impls_cuda[OP_COUNT] = {

@@ -10,7 +10,8 @@ extern "C" {
 #define KERNEL(op, declines, workspace) Status op##_cuda_run(const OpCall *call);
 #include "ops/gpu_kernels.def"
 
-extern const OpImpl matmul_cuda[], bmm_cuda[], attention_cuda[], attention_grad_cuda[];
+extern const OpImpl matmul_cuda[], scaled_matmul_cuda[], bmm_cuda[];
+extern const OpImpl attention_cuda[], attention_grad_cuda[];
 
 extern const OpImpl *const impls_cuda[OP_COUNT];
 

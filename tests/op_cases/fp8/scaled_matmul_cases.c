@@ -1,7 +1,8 @@
 #include "op_cases/op_cases.h"
 #include "ops/fp8/quantize.h"
 
-/* Tiny, prime and whole sizes. */
+/* Tiny, prime and whole sizes; of the whole ones, which GPUs take: less than a block of 128, several, and
+ * numbers of blocks that are no multiple of 4. */
 static const struct Case {
     int64_t m, n, k;
     bool bias, accumulate;
@@ -13,7 +14,17 @@ static const struct Case {
              {64, 48, 33, .accumulate = true},
              {101, 13, 97, .bias = true, .accumulate = true},
              {150, 211, 67},
-             {130, 129, 257}};
+             {130, 129, 257},
+             {16, 16, 16, .accumulate = true},
+             {48, 16, 144, .bias = true},
+             {32, 144, 272, .bias = true, .accumulate = true}};
+
+/* On a GPU alone: squares on both sides of 128, and a multiple of 4 blocks. */
+static const struct Case large[] = {{144, 272, 528, .accumulate = true},
+                                    {272, 144, 512, .bias = true},
+                                    {128, 256, 1040, .bias = true, .accumulate = true},
+                                    {256, 128, 384}};
+enum { N_CASES = sizeof cases / sizeof *cases, N_LARGE = sizeof large / sizeof *large };
 
 static int64_t blocks(int64_t size)
 {
@@ -22,6 +33,15 @@ static int64_t blocks(int64_t size)
 
 typedef enum Recipe { TENSOR, ROWS, BLOCKS, SQUARES } Recipe;
 
+/* Of a and of b. */
+static const Recipe recipes[][2] = {
+    {TENSOR, TENSOR}, {ROWS, ROWS}, {BLOCKS, BLOCKS}, {BLOCKS, SQUARES}, {SQUARES, BLOCKS}};
+static const DType formats[][2] = {{DT_E4M3, DT_E4M3}, {DT_E5M2, DT_E4M3}, {DT_E4M3, DT_E5M2}};
+enum {
+    N_RECIPES = sizeof recipes / sizeof *recipes,
+    VARIANTS = N_RECIPES * (int)(sizeof formats / sizeof *formats)
+};
+
 static int scale_of(Builder *b, const char *name, Recipe recipe, int64_t rows, int64_t k)
 {
     const int64_t high = recipe == TENSOR ? 1 : recipe == SQUARES ? blocks(rows) : rows;
@@ -29,19 +49,18 @@ static int scale_of(Builder *b, const char *name, Recipe recipe, int64_t rows, i
                           DIMS(high, recipe < BLOCKS ? 1 : blocks(k)));
 }
 
-/* Forward (both e4m3) and backward (gradients are e5m2), with one scale, one a row, and blocks: activations'
- * and weights'. */
+/* Both e4m3, or one of them e5m2, as gradients are; with one scale, one a row, blocks of rows and squares. */
 bool scaled_matmul_cases(Builder *b, int i, DType act)
 {
-    enum { N = sizeof cases / sizeof *cases };
-    if (i >= 8 * N) return false;
-    const struct Case c = cases[i / 8];
-    const Recipe recipe = (Recipe)(i / 2 % 4);
-    const DType left = i & 1 ? DT_E5M2 : DT_E4M3;
-    const int x = builder_tensor(b, "a", TK_ACTIVATION, left, DIMS(c.m, c.k));
-    const int w = builder_tensor(b, "b", TK_ACTIVATION, DT_E4M3, DIMS(c.n, c.k));
-    const int scale_x = scale_of(b, "+scale a", recipe == SQUARES ? BLOCKS : recipe, c.m, c.k);
-    const int scale_w = scale_of(b, "+scale b", recipe, c.n, c.k);
+    if (i >= VARIANTS * (N_CASES + (op_cases_gpu ? N_LARGE : 0))) return false;
+    const int size = i / VARIANTS;
+    const struct Case c = size < N_CASES ? cases[size] : large[size - N_CASES];
+    const Recipe *recipe = recipes[i % N_RECIPES];
+    const DType *format = formats[i / N_RECIPES % 3];
+    const int x = builder_tensor(b, "a", TK_ACTIVATION, format[0], DIMS(c.m, c.k));
+    const int w = builder_tensor(b, "b", TK_ACTIVATION, format[1], DIMS(c.n, c.k));
+    const int scale_x = scale_of(b, "+scale a", recipe[0], c.m, c.k);
+    const int scale_w = scale_of(b, "+scale b", recipe[1], c.n, c.k);
     const int y = builder_tensor(b, "c", TK_ACTIVATION, act, DIMS(c.m, c.n));
     const int bias = c.bias ? builder_tensor(b, "bias", TK_ACTIVATION, act, DIMS(c.n)) : PLAN_NONE;
     NodeAttr *attr = builder_node(b, OP_scaled_matmul, IDS(y),

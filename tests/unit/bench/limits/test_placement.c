@@ -61,12 +61,41 @@ static void test_fp8(void **state)
     expect(90, PRECISION_FP8, ATTENTION_AUTO, NULL);
 }
 
-/* On a CPU it is emulated: for its numbers, not for its time. Refused by words that say what to do. */
+/* One scale a tensor runs on every chip with tensor cores for 8 bits, others on one alone. */
+static void test_fp8_recipes(void **state)
+{
+    (void)state;
+    static const int capabilities[] = {0, 89, 90, 100, 120};
+    for (int recipe = 0; recipe < FP8_RECIPE_COUNT; recipe++) {
+        for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
+            Config c = asking(PRECISION_FP8, ATTENTION_AUTO);
+            c.fp8_recipe = (Fp8Recipe)recipe;
+            const bool whole = recipe == FP8_RECIPE_CURRENT || recipe == FP8_RECIPE_DELAYED;
+            const bool runs = whole || capabilities[i] == 90 || capabilities[i] == 0;
+            assert_int_equal(placement_check_gpu(&c, capabilities[i]),
+                             runs ? ST_OK : ST_UNSUPPORTED);
+            c.precision = PRECISION_BF16;
+            assert_int_equal(placement_check_gpu(&c, capabilities[i]), ST_OK);
+        }
+    }
+    Config c = asking(PRECISION_FP8, ATTENTION_AUTO);
+    c.fp8_recipe = FP8_RECIPE_BLOCK;
+    assert_int_equal(placement_check_gpu(&c, 89), ST_UNSUPPORTED);
+    assert_string_equal(status_message(),
+                        "--fp8-recipe block needs a GPU of compute capability 9.0, and this one "
+                        "has 8.9: use --fp8-recipe current or delayed");
+}
+
+/* On a GPU it is timed; on a CPU it is emulated: for its numbers, not for its time. Refused by words that
+ * say what to do. */
 static void test_fp8_elsewhere(void **state)
 {
     (void)state;
     Config c = asking(PRECISION_FP8, ATTENTION_AUTO);
     Placement p;
+    strcpy(c.device, "cuda:999");
+    assert_int_equal(placement_of(&c, &p), ST_OK);
+    assert_int_equal(placement_check_timed(&c, &p), ST_OK);
     strcpy(c.device, "cpu");
     assert_int_equal(placement_of(&c, &p), ST_OK);
     assert_int_equal(placement_check_timed(&c, &p), ST_UNSUPPORTED);
@@ -171,10 +200,15 @@ static void test_elsewhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pascal),      cmocka_unit_test(test_turing),
-        cmocka_unit_test(test_fp8),         cmocka_unit_test(test_fp8_elsewhere),
-        cmocka_unit_test(test_everything),  cmocka_unit_test(test_attention_of_old_chips),
-        cmocka_unit_test(test_no_such_gpu), cmocka_unit_test(test_elsewhere),
+        cmocka_unit_test(test_pascal),
+        cmocka_unit_test(test_turing),
+        cmocka_unit_test(test_fp8),
+        cmocka_unit_test(test_fp8_elsewhere),
+        cmocka_unit_test(test_fp8_recipes),
+        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_attention_of_old_chips),
+        cmocka_unit_test(test_no_such_gpu),
+        cmocka_unit_test(test_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
