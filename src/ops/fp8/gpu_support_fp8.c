@@ -156,6 +156,8 @@ const char *gpu_support_fp8_declines_scaled_matmul(const Plan *plan, const Node 
         return "it writes fp32, bf16 and fp16";
     if (bias && (bias->dtype != c->dtype || c->dtype == DT_F32))
         return "beside 8-bit operands cuBLASLt adds a bias of a 16-bit output's dtype";
+    if (bias && node->attr.accumulate)
+        return "it adds a bias or to its output, not both"; /* no step has such a product */
     if (pair.a == GPU_SUPPORT_SCALES_NONE ||
         !plan_contiguous(plan_in(plan, node, SCALED_MATMUL_IN_SCALE_A)) ||
         !plan_contiguous(plan_in(plan, node, SCALED_MATMUL_IN_SCALE_B)))
