@@ -8,14 +8,15 @@ typedef struct Datasheet {
 } Datasheet;
 
 static const Datasheet datasheets[] = {
-#define DATASHEET(name, fp32, tf32, bf16, fp16, memory) \
-    {name,                                              \
-     {[LIMIT_FP32_LARGEST] = fp32 * 1e12,               \
-      [LIMIT_TF32_LARGEST] = tf32 * 1e12,               \
-      [LIMIT_BF16_LARGEST] = bf16 * 1e12,               \
-      [LIMIT_FP16_LARGEST] = fp16 * 1e12,               \
-      [LIMIT_READ] = memory * 1e9,                      \
-      [LIMIT_WRITE] = memory * 1e9,                     \
+#define DATASHEET(name, fp32, tf32, bf16, fp16, fp8, memory) \
+    {name,                                                   \
+     {[LIMIT_FP32_LARGEST] = fp32 * 1e12,                    \
+      [LIMIT_TF32_LARGEST] = tf32 * 1e12,                    \
+      [LIMIT_BF16_LARGEST] = bf16 * 1e12,                    \
+      [LIMIT_FP16_LARGEST] = fp16 * 1e12,                    \
+      [LIMIT_FP8_LARGEST] = fp8 * 1e12,                      \
+      [LIMIT_READ] = memory * 1e9,                           \
+      [LIMIT_WRITE] = memory * 1e9,                          \
       [LIMIT_COPY] = memory * 1e9}},
 #include "bench/limits/datasheets.def"
 };

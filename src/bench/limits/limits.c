@@ -53,8 +53,9 @@ Status limits_key(int threads, LimitsKey *key)
 
 bool limits_shows(const Limits *limits, LimitId id)
 {
-    return limits_has(&limits->key, id) &&
-           (!limits_is_link(id) || limits->rate[id][LIMITS_ALL].n > 0);
+    const bool everywhere =
+        !limits_is_link(id) && !(id >= LIMIT_FP8_LARGEST && id <= LIMIT_FP8_WEIGHT_GRAD);
+    return limits_has(&limits->key, id) && (everywhere || limits->rate[id][LIMITS_ALL].n > 0);
 }
 
 LimitsDeviceName limits_device_name(const Limits *limits)
@@ -81,7 +82,7 @@ LimitId limits_largest(Precision precision)
     static const LimitId rows[PRECISION_COUNT] = {
         [PRECISION_FP32] = LIMIT_FP32_LARGEST, [PRECISION_TF32] = LIMIT_TF32_LARGEST,
         [PRECISION_BF16] = LIMIT_BF16_LARGEST, [PRECISION_FP16] = LIMIT_FP16_LARGEST,
-        [PRECISION_FP8] = LIMIT_COUNT,
+        [PRECISION_FP8] = LIMIT_FP8_LARGEST,
     };
     return rows[precision];
 }
@@ -89,7 +90,6 @@ LimitId limits_largest(Precision precision)
 double limits_peak_flops(const Limits *limits, Precision precision)
 {
     double peak = 0;
-    if (limits_largest(precision) == LIMIT_COUNT) return 0; /* it is not measured */
     for (int i = 0; i < 1 + LIMITS_PASSES; i++) {
         const double here = limits->rate[(int)limits_largest(precision) + i][LIMITS_ALL].max;
         peak = here > peak ? here : peak;

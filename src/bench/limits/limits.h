@@ -69,7 +69,7 @@ bool limits_has(const LimitsKey *key, LimitId id);
 bool limits_has_scope(const LimitsKey *key, LimitId id, LimitsScope scope);
 /* Is it a figure of links between ranks (bench/limits/comm_link.h)? */
 bool limits_is_link(LimitId id);
-/* Whether it is written: all that the device has, of links those that were measured. */
+/* Whether it is written: all that the device has, of links and of fp8 those that were measured. */
 bool limits_shows(const Limits *limits, LimitId id);
 
 /* The key of the CPU. `threads` 0 stands for what is usual here (cpu_threads_usual). */
@@ -85,8 +85,7 @@ LimitsDeviceName limits_device_name(const Limits *limits);
 enum { LIMITS_MAX_REPEATS = 64 };
 LimitsRate limits_rate_of(const double *rates, int n);
 
-/* The row of the largest matmul of a precision; the rows of the model's passes (forward, dX, dW) follow.
- * LIMIT_COUNT: there is none. */
+/* The row of the largest matmul of a precision; the rows of the model's passes (forward, dX, dW) follow. */
 enum { LIMITS_PASSES = 3 };
 LimitId limits_largest(Precision precision);
 /* The largest rate of a matmul on all threads: the denominator of MFU. 0 when unknown. */

@@ -53,18 +53,32 @@ typedef struct Engine {
     int copies, runs; /* nodes of the plan; how often it runs for one time */
 } Engine;
 
-enum { A, B, C, OPERANDS }; /* tensors of copy i: OPERANDS * i + A, ... */
+/* The tensors of a copy; the scale, one for both operands, with 8-bit floats alone. */
+enum { A, B, C, SCALE };
 
-static void write_node(Builder *b, const Shape *p, DType dtype, bool tf32)
+/* 8-bit operands lie along k. */
+static int write_operand(Builder *b, const char *name, Precision precision, int64_t rows, int64_t k,
+                         bool transpose)
 {
-    const bool ta = p->transpose_a, tb = p->transpose_b;
-    const int x = builder_tensor(b, "a", TK_INPUT, dtype, DIMS(ta ? p->k : p->m, ta ? p->m : p->k));
-    const int w = builder_tensor(b, "b", TK_INPUT, dtype, DIMS(tb ? p->n : p->k, tb ? p->k : p->n));
-    const int y = builder_tensor(b, "c", TK_ACTIVATION, dtype, DIMS(p->m, p->n));
-    NodeAttr *attr = builder_node(b, OP_matmul, IDS(y), IDS(x, w));
-    attr->transpose_a = ta;
-    attr->transpose_b = tb;
-    attr->tf32 = tf32;
+    if (precision == PRECISION_FP8)
+        return builder_tensor(b, name, TK_INPUT, DT_E4M3, DIMS(rows, k));
+    return builder_tensor(b, name, TK_INPUT, model_act_dtype(precision, DT_F32),
+                          DIMS(transpose ? k : rows, transpose ? rows : k));
+}
+
+static void write_node(Builder *b, const Shape *p, Precision precision)
+{
+    const bool narrow = precision == PRECISION_FP8;
+    const int x = write_operand(b, "a", precision, p->m, p->k, p->transpose_a);
+    const int w = write_operand(b, "b", precision, p->n, p->k, !p->transpose_b);
+    const int y =
+        builder_tensor(b, "c", TK_ACTIVATION, model_act_dtype(precision, DT_F32), DIMS(p->m, p->n));
+    const int scale = narrow ? builder_tensor(b, "scale", TK_INPUT, DT_F32, DIMS(1)) : PLAN_NONE;
+    NodeAttr *attr = narrow ? builder_node(b, OP_scaled_matmul, IDS(y), IDS(x, w, scale, scale))
+                            : builder_node(b, OP_matmul, IDS(y), IDS(x, w));
+    attr->transpose_a = !narrow && p->transpose_a;
+    attr->transpose_b = narrow || p->transpose_b;
+    attr->tf32 = precision == PRECISION_TF32;
     if (b->status == ST_OK) b->plan->tensors[y].keep = true; /* no two share their memory */
 }
 
@@ -74,9 +88,7 @@ static Status write_plan(Engine *e, const Shape *p, Precision precision)
     builder_init(&b, &e->plan);
     b.phase = PHASE_FORWARD;
     builder_scope(&b, PLAN_NONE, "matmul");
-    for (int i = 0; i < e->copies; i++) {
-        write_node(&b, p, model_act_dtype(precision, DT_F32), precision == PRECISION_TF32);
-    }
+    for (int i = 0; i < e->copies; i++) write_node(&b, p, precision);
     const Status status = b.status;
     builder_free(&b);
     return status;
@@ -102,12 +114,12 @@ static void fill_numbers(void *data, DType dtype, int64_t n)
 /* The operand of every copy. */
 static Status fill(Engine *e, int operand)
 {
+    const int each = e->plan.n_tensors / e->copies;
     const Tensor *t = &e->plan.tensors[operand];
     CLEANUP(array_free) void *data = malloc(plan_bytes(t));
     if (!data) return NO_MEMORY("for %zu bytes of numbers", plan_bytes(t));
     fill_numbers(data, t->dtype, plan_elements(t));
-    for (int i = 0; i < e->copies; i++)
-        TRY(session_upload(&e->session, OPERANDS * i + operand, data));
+    for (int i = 0; i < e->copies; i++) TRY(session_upload(&e->session, each * i + operand, data));
     return ST_OK;
 }
 
@@ -136,6 +148,7 @@ static Status open_engine(Engine *e, const Placement *place, const Shape *p, Pre
     TRY(session_open(&e->session, &e->binding, place->device));
     TRY(fill(e, A));
     TRY(fill(e, B));
+    if (precision == PRECISION_FP8) TRY(fill(e, SCALE));
     if (place->backend == BACKEND_cpu) blas_cpu_set_threads(place->threads);
     return warm_up(e);
 }

@@ -6,6 +6,7 @@
 
 typedef struct Roof {
     double flops, bytes; /* per second */
+    double scaled_flops; /* of products of 8-bit floats */
     size_t cache;
     bool parameters_stream;
 } Roof;
@@ -65,14 +66,18 @@ static double streamed_bytes(const Plan *plan, const Node *node, const Roof *roo
 static double node_seconds(const Plan *plan, const Node *node, const Roof *roof)
 {
     const bool multiplies = plan_category_multiplies(plan_op_category(node->op));
-    const double work = multiplies ? op_cost(plan, node).flops / roof->flops : 0;
+    const double flops = node->op == OP_scaled_matmul ? roof->scaled_flops : roof->flops;
+    const double work = multiplies ? op_cost(plan, node).flops / flops : 0;
     return fmax(work, streamed_bytes(plan, node, roof) / roof->bytes);
 }
 
+/* What a step in fp8 multiplies in 16 bits is bf16. */
 static Roof roof_of(const Plan *plan, const Limits *limits, Precision precision)
 {
     const size_t cache = (size_t)limits->cache_bytes;
-    return (Roof){.flops = limits_peak_flops(limits, precision),
+    const Precision wide = precision == PRECISION_FP8 ? PRECISION_BF16 : precision;
+    return (Roof){.flops = limits_peak_flops(limits, wide),
+                  .scaled_flops = limits_peak_flops(limits, precision),
                   .bytes = roofline_bandwidth(limits),
                   .cache = cache,
                   .parameters_stream = parameters_stream(plan, cache)};
@@ -80,7 +85,7 @@ static Roof roof_of(const Plan *plan, const Limits *limits, Precision precision)
 
 static bool is_known(const Roof *roof)
 {
-    return roof->flops > 0 && roof->bytes > 0;
+    return roof->flops > 0 && roof->scaled_flops > 0 && roof->bytes > 0;
 }
 
 bool roofline_nodes(const Plan *plan, const Limits *limits, Precision precision, double *seconds)

@@ -165,6 +165,27 @@ static void test_roofline(void **state)
     model_free(&model);
 }
 
+/* A step in fp8 has products of 8 and of 16 bits, and a roof where both rates are known. */
+static void test_roofline_of_fp8(void **state)
+{
+    (void)state;
+    Limits limits = {.cache_bytes = (int64_t)plenty};
+    Model model;
+    Config c = small_config();
+    c.precision = PRECISION_FP8;
+    assert_int_equal(model_build(&model, &c, MODE_TRAIN, DT_F32), ST_OK);
+    limits.rate[LIMIT_COPY][LIMITS_ALL].max = 1e30;
+    limits.rate[LIMIT_BF16_LARGEST][LIMITS_ALL].max = 1e9;
+    assert_true(isnan(roofline_seconds(&model.plan, &limits, PRECISION_FP8)));
+    limits.rate[LIMIT_FP8_LARGEST][LIMITS_ALL].max = 1e9;
+    const double slow = roofline_seconds(&model.plan, &limits, PRECISION_FP8);
+    limits.rate[LIMIT_FP8_LARGEST][LIMITS_ALL].max = 1e30;
+    const double wide = roofline_seconds(&model.plan, &limits, PRECISION_FP8);
+    const double linears = 6.0 * (4 * 64 * 64 + 3 * 64 * 96) * 3 * 48; /* 48 tokens, three layers */
+    assert_true(fabs(slow - wide - linears * 1e-9) < 1e-9 * slow);
+    model_free(&model);
+}
+
 /* What --sample-time cuts off is not expected either. */
 static void test_expected_time(void **state)
 {
@@ -240,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_unsupported),
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_roofline),
+        cmocka_unit_test(test_roofline_of_fp8),
         cmocka_unit_test(test_expected_time),
         cmocka_unit_test(test_rss),
         cmocka_unit_test(test_label),

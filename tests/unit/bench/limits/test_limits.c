@@ -38,14 +38,15 @@ static void memory_rates(void **state)
 static void product_rates(void **state)
 {
     (void)state;
-    static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
+    static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16,
+                                           PRECISION_FP8};
     const LimitsBudget tiny = {.large = 1e-9, .model = 1e-9, .repeats = 2};
     const Placement one = {.backend = BACKEND_cpu, .threads = 1};
     const Placement two = {.backend = BACKEND_cpu, .threads = 2};
     Config model;
     config_defaults(&model);
     assert_int_equal(model_spec_preset(&model.model, "tiny"), ST_OK);
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
         LimitsRate large;
         Limits limits = {0};
         const int row = (int)limits_largest(precisions[i]);
@@ -146,6 +147,7 @@ static void data_sheets(void **state)
 {
     (void)state;
     assert_true(datasheet_find("NVIDIA H200", LIMIT_BF16_LARGEST) == 989e12);
+    assert_true(datasheet_find("NVIDIA H200", LIMIT_FP8_LARGEST) == 1979e12);
     assert_true(datasheet_find("NVIDIA H200", LIMIT_COPY) == 4800e9);
     assert_true(datasheet_find("NVIDIA H200", LIMIT_BF16_FORWARD) == 0);
     assert_true(datasheet_find("NVIDIA H200 NVL", LIMIT_BF16_LARGEST) == 835e12);
