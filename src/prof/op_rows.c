@@ -1,6 +1,7 @@
 #include "prof/op_rows.h"
 
 #include "ops/cpu/matmul_cpu.h"
+#include "ops/fp8/quantize.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +26,16 @@ void op_rows_shape(const Plan *plan, const Node *node, char *text, size_t size)
     }
 }
 
+static const char *operands_of(const Node *node)
+{
+    return node->op == OP_quantize ? quantize_class_name((QuantizeClass)node->attr.fn) : NULL;
+}
+
 static bool same(const OpRow *row, const Plan *plan, const Node *node, const char *impl)
 {
     return row->phase == node->phase && row->op == node->op && row->part == part_of(plan, node) &&
-           strcmp(row->impl, impl) == 0 && strcmp(row->scope, part_scope(node)) == 0;
+           row->operands == operands_of(node) && strcmp(row->impl, impl) == 0 &&
+           strcmp(row->scope, part_scope(node)) == 0;
 }
 
 static bool multiplies(OpKind op)
@@ -81,7 +88,8 @@ static int find_or_add(OpRows *rows, const Plan *plan, const Node *node, const c
                    .op = node->op,
                    .impl = impl,
                    .category = part_category(plan, node),
-                   .part = part_of(plan, node)};
+                   .part = part_of(plan, node),
+                   .operands = operands_of(node)};
     snprintf(row->scope, sizeof row->scope, "%s", part_scope(node));
     op_rows_shape(plan, node, row->shape, sizeof row->shape);
     return rows->n++;

@@ -12,6 +12,7 @@ typedef struct OpRow {
     const char *impl; /* the binding's */
     OpCategory category;
     Part part;
+    const char *operands; /* of quantize: what the numbers are to products; NULL: another op */
     char by
         [64]; /* the code that runs it: "own neon", "flash, own neon"; on a GPU the implementation */
     const char *brief;   /* "matmul (own neon)"; the log's */

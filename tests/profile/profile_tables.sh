@@ -116,6 +116,44 @@ expect against.out '^\| a step +\| +fused \| +eager \| eager / fused'
 profile --steps 2 --against eager --dry-run >dry.out 2>dry.err || fail "--dry-run"
 [ "$(grep -c '^| custom ' dry.out)" = 2 ] || fail "a dry run of two cells"
 
+# --- two precisions; where fp8 pays, from times that are made up: no machine is needed that has it
+profile --steps 2 --precision fp32 --against bf16 --dry-run >precisions.out 2>&1 || fail "--against a precision"
+[ "$(grep -c '^| custom ' precisions.out)" = 2 ] || fail "a dry run of two precisions"
+profile --steps 2 --precision bf16 --out-dir pays >pays.log 2>&1 || fail "a profile to change"
+python3 - pays/profile.json <<'PAYS' || fail "a made-up profile"
+import copy, json, sys
+file = json.load(open(sys.argv[1]))
+bf16 = file["results"][0]
+steps = bf16["profile"]["steps"]
+stats = lambda us: dict.fromkeys(("total", "avg", "med", "min", "max"), us * 1e3) | {"total": us * 1e3 * steps, "n": steps, "std": 0}
+ops = [op for op in bf16["profile"]["ops"] if op["op"] != "matmul"]
+product = next(op for op in bf16["profile"]["ops"] if op["op"] == "matmul")
+row = lambda phase, scope, op, category, us, **more: product | {"phase": phase, "scope": scope, "op": op, "category": category, "host": stats(us)} | more
+for name in bf16["profile"]["kernels"]:
+    name["row"] = None
+fp8 = copy.deepcopy(bf16)
+bf16["profile"]["ops"] = ops + [row(phase, scope, "matmul", "matmul", us) for phase, scope, us in
+                                (("forward", "attn/qkv", 1000), ("backward", "attn/qkv", 2000), ("forward", "attn/output", 300), ("forward", "lm_head", 5000))]
+fp8["profile"]["ops"] = ops + [row(phase, scope, "scaled_matmul", "matmul", us) for phase, scope, us in
+                               (("forward", "attn/qkv", 500), ("backward", "attn/qkv", 1000), ("forward", "attn/output", 290))]
+fp8["profile"]["ops"] += [row(phase, scope, "quantize", "copy", us, operands=operands) for phase, scope, us, operands in
+                          (("forward", "attn/qkv", 200, "activations"), ("forward", "attn/qkv", 100, "weights"),
+                           ("backward", "attn/qkv", 300, "gradients"), ("forward", "attn/output", 20, "activations"))]
+fp8["profile"]["ops"].append(row("forward", "lm_head", "matmul", "matmul", 5000))
+fp8["cell"] = fp8["cell"].replace("precision=bf16", "precision=fp8")
+fp8.update(precision="fp8", fp8_recipe="delayed")
+file["results"] = [fp8, bf16]
+json.dump(file, open(sys.argv[1], "w"))
+PAYS
+"$program" profile --from pays >pays.out 2>pays.err || fail "--from a made-up profile"
+tokens=$(python3 -c 'import json; r = json.load(open("pays/profile.json"))["results"][0]; print(r["ctx"] * r["batch"])')
+expect pays.out '^\| attn/qkv +\| +3\.000 \| +1\.500 \| +0\.5000 \| +0\.1000 \| +0\.9000 \| +30\.0 \|'
+expect pays.out '^\| attn/output +\| +0\.3000 \| +0\.2900 \| +0\.02000 \| +0 \| +-0\.01000 \| +-3\.33 \| +never \|'
+expect pays.out '^\| all of them +\| +3\.300 \|'
+expect pays.out "^\\| attn/qkv .*\\| +$(((tokens + 9) / 10)) \\|" # a tenth: what each token gains, 1 ms in all, has paid for 0.1 ms
+! grep -q '^| lm_head' pays.out || fail "a linear that is not in fp8"
+expect pays.out 'fp8 \(delayed\) does not pay for this step'
+
 # --- other formats; what is refused
 profile --steps 1 --format json >json.out 2>json.err || fail "json"
 python3 -c 'import json, sys; assert json.load(open("json.out"))["results"][0]["profile"]["steps"] == 1' || fail "json content"

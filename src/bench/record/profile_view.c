@@ -115,6 +115,7 @@ static Status read_op(ProfileView *view, json_t *item, void *to)
     if (op->phase == PHASE_COUNT) return FAIL(ST_USAGE, "an op of the profile is in no phase");
     op->category = plan_category_find(category);
     op->part = text_or_null(item, "part");
+    op->operands = text_or_null(item, "operands");
     op->by = text_or_null(item, "by");
     if (!op->by) op->by = op->impl; /* a file of an older version */
     op->allocated = number_or_nan(item, "allocated");

@@ -24,9 +24,10 @@ typedef struct ViewPhase {
 typedef struct ViewOp {
     Phase phase;
     const char *scope, *op, *impl, *source, *shape;
-    OpCategory category; /* CATEGORY_COUNT: one this version does not know */
-    const char *by;      /* who computes it: "own neon" */
-    const char *part;    /* NULL: none of attention */
+    OpCategory category;  /* CATEGORY_COUNT: one this version does not know */
+    const char *by;       /* who computes it: "own neon" */
+    const char *part;     /* NULL: none of attention */
+    const char *operands; /* of quantize: "activations", "weights", "gradients"; NULL: another op */
     int line, nodes;
     double flops, bytes; /* of one step */
     double allocated;    /* bytes of one step; NAN: not told */

@@ -38,16 +38,14 @@ static json_t *range_json(const StepErrorRange *r)
 /* NULL where nothing was quantized. */
 static json_t *operands_json(const StepErrorOperands operands[QUANTIZE_CLASSES])
 {
-    static const char *const names[QUANTIZE_CLASSES] = {[QUANTIZE_ACTIVATIONS] = "activations",
-                                                        [QUANTIZE_WEIGHTS] = "weights",
-                                                        [QUANTIZE_GRADIENTS] = "gradients"};
     json_t *classes = json_array();
     for (int i = 0; i < QUANTIZE_CLASSES; i++) {
         const StepErrorOperands *o = &operands[i];
         if (o->elements == 0) continue;
         json_array_append_new(classes, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "operands",
-                                                 names[i], "elements", (json_int_t)o->elements,
-                                                 "underflow", (json_int_t)o->underflow, "saturated",
+                                                 quantize_class_name((QuantizeClass)i), "elements",
+                                                 (json_int_t)o->elements, "underflow",
+                                                 (json_int_t)o->underflow, "saturated",
                                                  (json_int_t)o->saturated, "plain_underflow",
                                                  (json_int_t)o->plain_underflow, "plain_saturated",
                                                  (json_int_t)o->plain_saturated));

@@ -61,15 +61,15 @@ static json_t *ops(const Profiler *p)
         const OpRow *row = &p->rows.rows[i];
         const OpSource source = op_source(row->op);
         json_array_append_new(
-            list,
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s,"
-                      " s:i, s:s, s:i, s:f, s:f, s:f, s:o, s:o}",
-                      "phase", plan_phase_name(row->phase), "scope", row->scope, "op",
-                      plan_op_name(row->op), "impl", row->impl, "by", row->by, "category",
-                      plan_category_name(row->category), "part", part_name(row->part), "source",
-                      source.file, "line", source.line, "shape", row->shape, "nodes", row->nodes,
-                      "flops", row->flops, "bytes", row->bytes, "allocated", row->allocated, "host",
-                      stats(&row->host), "device", stats(&row->device)));
+            list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s*, s:s,"
+                            " s:i, s:s, s:i, s:f, s:f, s:f, s:o, s:o}",
+                            "phase", plan_phase_name(row->phase), "scope", row->scope, "op",
+                            plan_op_name(row->op), "impl", row->impl, "by", row->by, "category",
+                            plan_category_name(row->category), "part", part_name(row->part),
+                            "operands", row->operands, "source", source.file, "line", source.line,
+                            "shape", row->shape, "nodes", row->nodes, "flops", row->flops, "bytes",
+                            row->bytes, "allocated", row->allocated, "host", stats(&row->host),
+                            "device", stats(&row->device)));
     }
     return list;
 }

@@ -48,32 +48,57 @@ static Status run_as_rank(const Settings *settings, const Config *config, CellLi
     return run_here(config, link);
 }
 
-static Status find_exec(const char *word, Exec *exec)
+static int find_word(const char *word, const char *const *list)
 {
-    for (int i = 0; config_execs[i]; i++) {
-        if (strcmp(word, config_execs[i]) != 0) continue;
-        *exec = (Exec)i;
-        return ST_OK;
+    for (int i = 0; list[i]; i++) {
+        if (strcmp(word, list[i]) == 0) return i;
     }
-    return FAIL(ST_USAGE, "--against '%s': give eager, fused or graph", word);
+    return -1;
 }
 
-/* Every cell of the sweep, and after it the same cell with the other --exec. */
+/* The cell with the other --exec or --precision. False: it has that already. */
+static bool change(Config *cell, int exec, int precision)
+{
+    if (exec >= 0 ? (int)cell->exec == exec : (int)cell->precision == precision) return false;
+    if (exec >= 0)
+        cell->exec = (Exec)exec;
+    else
+        cell->precision = (Precision)precision;
+    return true;
+}
+
+static bool is_listed(const Sweep *sweep, const Config *cell)
+{
+    char key[RECORD_KEY_SIZE], other[RECORD_KEY_SIZE];
+    record_key_of_config(cell, key);
+    for (int i = 0; i < sweep->n; i++) {
+        record_key_of_config(&sweep->configs[i], other);
+        if (strcmp(key, other) == 0) return true;
+    }
+    return false;
+}
+
+/* Every cell of the sweep, and after it the other one, once. */
 static Status double_cells(Sweep *both, const Sweep *sweep, const char *against)
 {
-    Exec exec = EXEC_EAGER;
-    TRY(find_exec(against, &exec));
+    const int exec = find_word(against, config_execs);
+    const int precision = find_word(against, config_precisions);
+    if (exec < 0 && precision < 0)
+        return FAIL(ST_USAGE,
+                    "--against '%s': give eager, fused or graph, or a precision such as "
+                    "bf16",
+                    against);
     both->configs = malloc(2 * (size_t)sweep->n * sizeof *both->configs);
     if (!both->configs) return NO_MEMORY("for %d cells", 2 * sweep->n);
     for (int i = 0; i < sweep->n; i++) {
-        both->configs[both->n++] = sweep->configs[i];
-        if (sweep->configs[i].exec == exec) continue;
-        both->configs[both->n] = sweep->configs[i];
-        both->configs[both->n++].exec = exec;
+        Config other = sweep->configs[i];
+        both->configs[both->n++] = other;
+        if (change(&other, exec, precision) && !is_listed(both, &other))
+            both->configs[both->n++] = other;
     }
     sweep_find_varying(both);
     if (both->n > sweep->n) return ST_OK;
-    return FAIL(ST_USAGE, "--against %s: every cell has that --exec already", against);
+    return FAIL(ST_USAGE, "--against %s: every cell has that already", against);
 }
 
 /* ---- tables ---- */
@@ -184,6 +209,7 @@ static const char help[] =
     "\n"
     "  roofstep profile --size tiny\n"
     "  roofstep profile --size tiny --against eager        (what fusing brings)\n"
+    "  roofstep profile --precision fp8 --against bf16     (which linears fp8 pays for, on a GPU)\n"
     "  roofstep profile --size small --ctx 128-1024*2      (one row per context)\n"
     "  roofstep profile --size tiny --out-dir prof         (CSVs, a trace; --from prof shows it)\n"
     "  roofstep profile --size tiny --ranks 2              (and what ranks send each other)\n"

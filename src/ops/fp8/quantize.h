@@ -24,6 +24,13 @@ typedef enum QuantizeClass {
     QUANTIZE_CLASSES
 } QuantizeClass;
 
+static inline const char *quantize_class_name(QuantizeClass class)
+{
+    return class == QUANTIZE_ACTIVATIONS ? "activations"
+           : class == QUANTIZE_WEIGHTS   ? "weights"
+                                         : "gradients";
+}
+
 /* Rows or columns that share a scale where neither one nor all of them do. */
 enum { QUANTIZE_BLOCK = 128 };
 

@@ -34,5 +34,7 @@ bool profile_cells_failed(const Record *record);
 /* ---- one part of the tables each; of profile_tables_write() ---- */
 /* The GPU, scopes, the operating system and threads: what ran when, what waited. */
 Status profile_device_tables_write(Text *out, const ProfileTables *how, const ProfileView *view);
+/* Of each row in fp8 that has one of the same work in bf16: where that pays, by linear layer. */
+Status profile_fp8_table_write(Text *out, const ProfileTables *how, const RecordSet *set);
 /* Several profiles: a row per cell, and two styles of execution side by side. */
 Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const RecordSet *set);

@@ -331,5 +331,6 @@ Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const Rec
     TRY(sentences(&table, set));
     TRY(table_write_next(out, how->format, &table));
     TRY(profile_comm_tables_many(out, how, set));
+    TRY(profile_fp8_table_write(out, how, set));
     return pairs(out, how, set);
 }
