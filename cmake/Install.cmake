@@ -38,7 +38,7 @@ if(CMAKE_INSTALL_PREFIX STREQUAL /usr)
   set(ZSH_FOLDER vendor-completions)
 endif()")
 install(FILES ${help}/_roofstep DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/\${ZSH_FOLDER}")
-install(FILES peers/hf_model.py peers/torch_bench.py peers/torch_blas.py peers/torch_ranks.py peers/torch_result.py peers/torch_step.py DESTINATION ${CMAKE_INSTALL_DATADIR}/roofstep/peers)
+install(FILES peers/curve_file.py peers/hf_model.py peers/torch_bench.py peers/torch_blas.py peers/torch_curve.py peers/torch_ranks.py peers/torch_result.py peers/torch_step.py DESTINATION ${CMAKE_INSTALL_DATADIR}/roofstep/peers)
 install(FILES tools/verify_torch.py tools/verify_hf.py tools/hf_reference.py tools/export_file.py DESTINATION ${CMAKE_INSTALL_DATADIR}/roofstep)
 # With what they link to.
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -10,6 +10,9 @@ Prints one result as JSON, with the names of docs/formats.md and "peer": "torch"
     best     scaled_dot_product_attention, torch.compile, fused AdamW
     graphs   best, replayed from CUDA graphs
 
+With --curve FILE it trains on the batches of a file that `roofstep precision --curve N --peer torch` makes, from the
+parameters in it, and the result has every loss; the sizes, the steps, the learning rate and the seed are those of the file.
+
 With --subject attention the twin of `roofstep attention`; eager and compile as above, and of
 scaled_dot_product_attention, each alone: efficient, flash, cudnn.
 
@@ -24,6 +27,7 @@ import resource
 import sys
 import time
 
+from curve_file import CurveFile, Malformed
 from torch_result import ATTENTION_OF, DIMENSIONS, EXECS, Messages, Result, Unsupported
 
 SIZES = {  # d_model, d_ff, num_layers, num_heads
@@ -38,6 +42,7 @@ try:
     import torch
     import torch_blas
     import torch_ranks
+    from torch_curve import Curve
     from torch_step import MIB, AttentionAlone, Step
 except ImportError:
     torch = None
@@ -227,7 +232,12 @@ def run_step(args, out, ranks):
     step = AttentionAlone(args) if args.subject == "attention" else Step(args, ranks)
     out.send(facts={"peer_version": torch.__version__, "device": args.device, "exec": EXECS[args.variant],
                     "attention": ATTENTION_OF[args.variant], "threads": torch.get_num_threads(), **blas_facts(args)})
-    measure(args, step, out, ranks)
+    if args.curve:
+        curve = Curve(args, step, args.curve_file)
+        curve.train(out)
+        out.send(facts=curve.facts())
+    else:
+        measure(args, step, out, ranks)
     out.send(facts=facts(args, step))
 
 
@@ -261,6 +271,18 @@ def positive(text):
     return value
 
 
+def take_curve(args, parser):
+    if args.mode != "train" or args.subject != "model" or args.model_config or args.ranks > 1 or args.accumulate > 1:
+        parser.error("--curve trains a model of the sizes in its file, in one process, without micro-batches")
+    try:
+        args.curve_file = CurveFile(args.curve)
+    except (OSError, Malformed) as error:
+        parser.error(f"--curve: {error}")
+    for name, value in args.curve_file.sizes.items():
+        setattr(args, name, value)
+    args.warmup = 0
+
+
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subject", default="model", choices=tuple(VARIANTS))
@@ -273,6 +295,7 @@ def read_options():
     parser.add_argument("--ranks", type=positive, default=1, help="processes that share the step (gloo); --threads is for each")
     parser.add_argument("--parallel", default="ddp", help="how: ddp, or zero1")
     parser.add_argument("--bucket", type=int, default=0, help="bytes of gradients that travel together; 0 for 25 MB")
+    parser.add_argument("--curve", metavar="FILE", help="train as this file says: a start and batches for --steps")
     parser.add_argument("--rank", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--meet", help=argparse.SUPPRESS)  # the folder where ranks find each other
     parser.add_argument("--mask", default="causal", choices=("causal", "full"))
@@ -291,6 +314,8 @@ def read_options():
     parser.add_argument("--trial", action="store_true", help=argparse.SUPPRESS)  # is one of them
     parser.add_argument("--messages", type=int, metavar="FD", help="send to this file descriptor as it goes")
     args = parser.parse_args()
+    if args.curve:
+        take_curve(args, parser)
     if args.accumulate > 1 and args.mode != "train":
         parser.error("--accumulate sums gradients for the optimizer: it needs --mode train")
     if args.variant not in VARIANTS[args.subject]:

@@ -35,6 +35,8 @@ class Result:
         self.record.update(attention=ATTENTION_OF[args.variant], exec=EXECS[args.variant], peer="torch", variant=args.variant,
                            warmup=args.warmup, steps=args.steps, seed=args.seed, lr=args.lr, clip=args.clip,
                            loss_scale=args.loss_scale, status="failed", message=None)
+        if args.curve:
+            self.record["curve_steps"] = args.steps
         self.samples = {}
 
     def send(self, **message):

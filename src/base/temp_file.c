@@ -147,6 +147,11 @@ TempFile *temp_file_create(const char *path, int *fd)
     return make_named(path, create, -1, fd);
 }
 
+const char *temp_file_path(const TempFile *unfinished)
+{
+    return unfinished->path;
+}
+
 bool temp_file_put(TempFile *unfinished, const char *path)
 {
     CLEANUP(unblock_signals) const sigset_t before = block_signals();

@@ -9,6 +9,7 @@ typedef struct TempFile TempFile;
 
 /* An empty file beside `path`, open for writing as *fd. NULL: errno says why not. */
 TempFile *temp_file_create(const char *path, int *fd);
+const char *temp_file_path(const TempFile *unfinished);
 /* Renames it to `path` and frees it; on failure (errno) it stays. */
 bool temp_file_put(TempFile *unfinished, const char *path);
 /* Removes it. NULL is allowed. */

@@ -61,10 +61,21 @@ static void make_values(const Session *s, const Model *model, const InitialTenso
                     &(Fill){host->values, initial, first, (uint64_t)model->config.seed});
 }
 
-static Status upload_param(Session *s, const Model *model, int param, const HostBuffers *host)
+static InitialTensor initial_param(const Model *model, int param)
 {
     const Param *p = &model->params[param];
-    const InitialTensor initial = {p->tensor, (uint64_t)param, p->init, p->std};
+    return (InitialTensor){p->tensor, (uint64_t)param, p->init, p->std};
+}
+
+void init_param_values(const Model *model, int param, int64_t first, int64_t n, float *values)
+{
+    const InitialTensor initial = initial_param(model, param);
+    fill_range(&(Fill){values, &initial, first, (uint64_t)model->config.seed}, 0, n, 0);
+}
+
+static Status upload_param(Session *s, const Model *model, int param, const HostBuffers *host)
+{
+    const InitialTensor initial = initial_param(model, param);
     const int64_t all = param_values_count(model, param);
     for (int64_t first = 0; first < all; first += CHUNK) {
         const int64_t n = i64_min(all - first, CHUNK);

@@ -10,6 +10,8 @@
 Status init_session(Session *s, const Model *model);
 /* Tokens and targets of another batch: number 0 is the one of init_session(). */
 Status init_batch(Session *s, const Model *model, int number);
+/* Elements [first, first + n) of a parameter as init_session() makes them, without a session. */
+void init_param_values(const Model *model, int param, int64_t first, int64_t n, float *values);
 /* Another value for one parameter, in fp32, row after row. The setup phase must run again after the last. */
 Status init_param(Session *s, const Model *model, int param, const float *values);
 extern const int init_line; /* source line of init_session(), like OpDef.line */

@@ -70,4 +70,69 @@ refused 'no room for 256' --vocab 255
 echo short >short
 data=short refused 'short has 6 bytes'
 
+# ---- PyTorch beside it: a stand-in, which tells of losses of 2.5 ----
+mkdir scratch
+export PYTHON=$tests/bench/fake_python TMPDIR=$PWD/scratch PEER_LOG=$PWD/log
+nothing_left() { [ -z "$(ls -A scratch)" ] || fail "$1 leaves $(ls scratch)"; }
+PEER_START=$PWD/start curves --precision fp32,bf16 --peer torch --out peers.json || fail "a peer: exit code $?"
+nothing_left 'a peer'
+[ "$(sort -u log)" = 'theirs eager' ] && [ "$(wc -l <log)" = 2 ] || fail "each precision once, eager: $(cat log)"
+rm log
+curves --precision fp32,bf16 --peer torch --format md --resume peers.json || fail "resumed with a peer: exit code $?"
+[ ! -e log ] || fail 'what was known ran again'
+matches '^\| mean loss of steps \| +fp32 \| fp32, PyTorch \| +bf16 \| bf16, PyTorch \|$' 'against fp32 \| against ours'
+matches '^\| fp32, PyTorch +\| +2\.5000 \| +2\.5000 \| +([-+][0-9.]+ %) \| +\1 \| +no '
+curves --precision fp32,bf16 --peer torch --format csv --resume peers.json && [ "$(grep -c '^"bf16, PyTorch",[0-9]*,2.5$' out)" = 60 ] || fail 'csv of a peer'
+"$program" validate peers.json >out 2>err || fail 'validate'
+curves --precision fp32 --peer torch --peer-variant best --out best.json || fail 'another variant'
+[ "$(grep -c 'theirs best' log)" = 1 ] || fail "not best: $(cat log)"
+PEER_ABSENT=1 curves --precision fp32 --peer torch --format md || fail 'no PyTorch'
+matches '^\| fp32, PyTorch +\|.* unsupported \|$' 'fp32, PyTorch: no PyTorch here'
+curves --precision fp32 --seed 2 --peer torch --format md || fail 'a peer that fails is a row'
+matches '^\| fp32, PyTorch +\|.* failed +\|$'
+nothing_left 'a peer that fails'
+curves --precision fp32 --memory-limit 3MiB --peer torch && fail 'ours has no memory'
+nothing_left 'no memory'
+mkdir config
+cat >config/config.json <<'JSON'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1,
+ "num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": 256, "max_position_embeddings": 64, "hidden_act": "silu"}
+JSON
+(model=(--model config --ctx 16 --batch 4 --device cpu --threads 2) && curves --precision bf16 --peer torch --format md) ||
+    fail 'a model from a configuration file'
+matches '^\| bf16, PyTorch +\|.* unsupported \|$' 'use --size, or its dimensions'
+nothing_left 'a model from a configuration file'
+TMPDIR=$PWD/nowhere refused 'TMPDIR names the folder' --precision fp32 --peer torch
+
+# The start has the parameters of `export`, and the batches: rows of the text, each token once but the last of a row.
+"$program" export "${model[@]}" --vocab 256 --steps 1 --out export.safetensors >out 2>err || fail 'export'
+python3 - <<'PY' || fail 'the file that a curve starts from'
+import json, struct
+def read(path):
+    data = open(path, "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + n])
+    return header.pop("__metadata__"), {name: (e["dtype"], e["shape"], data[8 + n + e["data_offsets"][0]:8 + n + e["data_offsets"][1]]) for name, e in header.items()}
+about, start = read("start")
+_, export = read("export.safetensors")
+params = {name for name in export if name.startswith("param.")}
+assert set(start) == params | {"tokens"} and all(start[name] == export[name] for name in params), set(start) ^ params
+dtype, shape, data = start["tokens"]
+assert (dtype, shape) == ("I32", [240, 17]), (dtype, shape)
+ids = struct.unpack(f"<{240 * 17}i", data)
+text = open("text", "rb").read()
+rows = {bytes(ids[i:i + 17]) for i in range(0, len(ids), 17)}
+assert len(rows) > 50 and all(row in text for row in rows)
+assert about["steps"] == "60" and about["lr_warmup"] == "6" and about["last"] == "50" and json.loads(about["text"])["source"] == "text", about
+PY
+
+# Ctrl-C while the peer runs.
+rm -f log
+env --default-signal=INT "$program" precision --curve 60 "${model[@]}" --data "$data" --precision fp32 --seed 3 --peer torch >out 2>err </dev/null &
+for _ in $(seq 200); do [ -e log ] && break; sleep 0.05; done
+kill -INT $!
+wait $!
+[ $? = 130 ] || fail 'no exit code of Ctrl-C'
+nothing_left 'Ctrl-C'
+
 verdict

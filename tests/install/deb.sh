@@ -19,7 +19,7 @@ done
 grep -qE 'libblis|libopenblas' <<<"$depends" || fail "no dependency on a BLAS: $depends"
 "$work/root/usr/bin/roofstep" plan --size tiny >/dev/null || fail 'the program in it does not run'
 for file in man/man1/roofstep.1.gz bash-completion/completions/roofstep zsh/vendor-completions/_roofstep doc/roofstep/copyright \
-    roofstep/peers/hf_model.py roofstep/peers/torch_bench.py roofstep/peers/torch_blas.py roofstep/peers/torch_result.py roofstep/peers/torch_step.py; do
+    roofstep/peers/curve_file.py roofstep/peers/hf_model.py roofstep/peers/torch_bench.py roofstep/peers/torch_blas.py roofstep/peers/torch_curve.py roofstep/peers/torch_result.py roofstep/peers/torch_step.py; do
     [ -s "$work/root/usr/share/$file" ] || fail "no $file in it"
 done
 

@@ -310,14 +310,15 @@ async function checkCurves(browser) {
   const one = file.results.find((row) => row.status === "ok" && row.precision === "fp32");
   const row = (precision, recipe, losses) => ({ ...one, cell: `${one.cell} ${precision} ${recipe}`, precision, ...(recipe ? { fp8_recipe: recipe, emulated: "fp8" } : {}),
     curve_steps: 4, curve: { losses, warmup: 1, last: 4, mean: losses.includes(null) ? null : 3, diverged_at: losses.includes(null) ? 3 : 0, text: { source: "<b>book</b>", bytes: 1e6, hash: "0", windows: 100, used: 16 } } });
-  const results = [row("fp32", "", [5, 4, 2, 1]), row("fp8", "block", [5, 4.4, 2, 1]), row("fp16", "", [5, 4, null, null])];
+  const theirs = { ...row("fp32", "torch", [5, 4, 3, 1]), fp8_recipe: undefined, emulated: undefined, peer: "torch", variant: "eager" };
+  const results = [row("fp32", "", [5, 4, 2, 1]), theirs, row("fp8", "block", [5, 4.4, 2, 1]), row("fp16", "", [5, 4, null, null])];
   writeFileSync(`${WORK}/curves.json`, JSON.stringify({ ...file, results }));
   const page = await open(browser, makePage("curves", [`${WORK}/curves.json`]), { colorScheme: "light" });
   const charts = await page.evaluate(() => drawn.map(({ spec }) => spec).filter((spec) => spec.xLabel === "step"));
   check(charts.map((spec) => spec.title).join() === "Loss,Loss against fp32", `charts of curves: ${charts.map((spec) => spec.title)}`);
-  check(charts.every((spec) => spec.series.map(({ label }) => label).join() === "fp32,fp8 block,fp16"), "each precision is one line in both charts");
+  check(charts.every((spec) => spec.series.map(({ label }) => label).join("|") === "fp32|fp32, PyTorch|fp8 block|fp16"), "each precision is one line in both charts");
   const values = charts.length === 2 ? charts[1].series.map((series) => series.values.map((v) => (v === null ? "-" : Math.round(v))).join(" ")) : [];
-  check(values.join() === "0 0 0 0,0 10 0 0,0 0 - -", `percent from fp32: ${values}`);
+  check(values.join() === "0 0 0 0,0 0 50 0,0 10 0 0,0 0 - -", `percent from fp32: ${values}`);
   const text = await page.locator("#curve").textContent();
   check(text.includes("at step 3") && text.includes("emulated") && text.includes("<b>book</b>"), "the table of curves");
   await checkAxe(page, "curves");

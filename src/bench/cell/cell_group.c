@@ -28,7 +28,8 @@ static int run_body(void *arg, int out)
     const CellGroupMember *member = run->members[0];
     CellLink link;
     cell_link_open(&link, out);
-    Status status = member->peer ? peer_run(member->peer, &member->part, member->cell.record, &link)
+    Status status = member->peer ? peer_run(member->peer, &member->part, member->cell.record,
+                                            member->task->peer_words, &link)
                     : run->n > 1 ? cell_run_shared(run->configs, run->n, &link)
                                  : member->task->cell(&member->part, &link);
     if (status != ST_OK) status = cell_link_fail(&link, status);

@@ -66,7 +66,7 @@ static Status add_variant(Subject subject, const char *name, Peer *peers, int *n
 
 static const char *usual_variants(const Config *config)
 {
-    if (!on_gpu(config)) return "eager";
+    if (!on_gpu(config) || config->curve > 0) return "eager"; /* of curves nothing is timed */
     return config->subject == SUBJECT_ATTENTION ? "compile,efficient,flash,cudnn" : "best,graphs";
 }
 
@@ -191,7 +191,8 @@ static Status place(const Config *config, Placement *placement)
     return placement->backend == BACKEND_cpu ? placement_find(config, placement) : ST_OK;
 }
 
-Status peer_run(const Peer *peer, const Config *config, const Record *so_far, CellLink *link)
+Status peer_run(const Peer *peer, const Config *config, const Record *so_far, PeerWords *more,
+                CellLink *link)
 {
     const char *blas = record_text(so_far, "blas_path");
     Placement placement;
@@ -218,6 +219,7 @@ Status peer_run(const Peer *peer, const Config *config, const Record *so_far, Ce
     add_pair(&words, "variant", peer->variant);
     text_printf(&words, "--messages%c%d%c", 0, out, 0);
     if (blas) add_pair(&words, "libblas", blas);
+    if (more) TRY(more(config, &words));
     TRY(text_status(&words));
     cpu_places_unbind();
     run_words(&words);

@@ -21,9 +21,15 @@ typedef struct PeerChoice {
 /* The peers of a cell, in the order they were named. ST_USAGE: no such peer or variant. */
 Status peer_list(const PeerChoice *choice, const Config *config, Peer peers[PEER_MAX], int *n);
 
+/* Adds words to the peer's command line, each with the zero byte that ends it, in the child of its cell.
+ * A failure is how the cell ends. */
+typedef Status PeerWords(const Config *config, Text *words);
+
 /* In the child of a cell: becomes the peer. Returns only when that cannot be (ST_UNSUPPORTED).
- * `so_far` is its record after the rounds before this one: it multiplies with the same BLAS again. */
-Status peer_run(const Peer *peer, const Config *config, const Record *so_far, CellLink *link);
+ * `so_far` is its record after the rounds before this one: it multiplies with the same BLAS again.
+ * `more` may be NULL. */
+Status peer_run(const Peer *peer, const Config *config, const Record *so_far, PeerWords *more,
+                CellLink *link);
 
 /* A record for what the peer will find, with a `cell` of its own. */
 Status peer_record_new(Record **out, const Peer *peer, const Config *config);

@@ -20,6 +20,7 @@ typedef struct RunnerTask {
     RunnerCell *cell;
     const RecordSet *resumed; /* what is known already; may be NULL */
     PeerChoice peer;          /* what runs in turn with each cell */
+    PeerWords *peer_words;    /* what it is told beside the cell; may be NULL */
     /* 0: one cell after the other. Otherwise the steps of each are taken in as many rounds (beside a peer
      * those of PeerChoice), and the cells of a round run in random order. */
     int rounds;

@@ -25,6 +25,11 @@ int64_t curve_cell_warmup(int64_t steps)
     return steps / 10 > 1 ? steps / 10 : 1;
 }
 
+int64_t curve_cell_last(int64_t steps)
+{
+    return i64_min(50, steps);
+}
+
 /* Rises to --lr over the warm-up, and stays there. */
 static double learning_rate(const Config *config, int64_t step)
 {
@@ -127,12 +132,10 @@ static json_t *losses_json(const Curve *c)
 static Status tell(const Curve *c, const CellOpen *cell)
 {
     const int64_t rows = plan_elements(&c->model->plan.tensors[c->model->tokens]) / c->config->ctx;
-    const int64_t last = i64_min(CURVE_CELL_LAST, c->config->curve);
+    const int64_t last = curve_cell_last(c->config->curve);
     const bool whole = c->n == c->config->curve;
-    json_t *text =
-        json_pack("{s:o, s:I, s:s, s:I, s:I}", "source", json_text_string(c->text->source), "bytes",
-                  (json_int_t)c->text->bytes.n, "hash", c->text->hash, "windows",
-                  (json_int_t)c->text->n, "used", (json_int_t)(c->n * rows));
+    json_t *text = curve_text_json(c->text);
+    json_object_set_new(text, "used", json_integer(c->n * rows));
     CLEANUP(json_text_free)
     Record *facts =
         json_pack("{s:{s:o, s:I, s:I, s:o, s:I, s:o}}", "curve", "losses", losses_json(c), "warmup",

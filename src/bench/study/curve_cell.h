@@ -13,10 +13,10 @@
  *            lowest before, or from which on ten or more are skipped; 0: none,
  *            text: {source, bytes, hash, windows, used}}
  *
- * and `emulated` where it is. */
+ * and `emulated` where it is. PyTorch tells the same of its curve (peers/torch_curve.py). */
 Status curve_cell_run(const Config *config, CellLink *link, CurveText *text);
-
-enum { CURVE_CELL_LAST = 50 };
 
 /* Of `steps`: over the first ones the learning rate rises to --lr. */
 int64_t curve_cell_warmup(int64_t steps);
+/* Of `steps`: those at the end whose mean loss is compared. */
+int64_t curve_cell_last(int64_t steps);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/gzip_file.h"
+#include "base/json_text.h"
 #include "base/rng.h"
 
 #include <dirent.h>
@@ -99,6 +100,12 @@ void curve_text_free(CurveText *text)
     text_free(&text->bytes);
     free(text->order);
     *text = (CurveText){0};
+}
+
+json_t *curve_text_json(const CurveText *text)
+{
+    return json_pack("{s:o, s:I, s:s, s:I}", "source", json_text_string(text->source), "bytes",
+                     (json_int_t)text->bytes.n, "hash", text->hash, "windows", (json_int_t)text->n);
 }
 
 /* ---- windows ---- */

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 
+#include <jansson.h>
 #include <stdint.h>
 
 /* Tokens are bytes: the least vocabulary of a model. */
@@ -23,6 +24,9 @@ typedef struct CurveText {
  * this system has. ST_USAGE: there is none, or it is larger than 1 GiB. */
 Status curve_text_read(CurveText *text, const char *path);
 void curve_text_free(CurveText *text);
+
+/* {source, bytes, hash, windows}, after the first batch. NULL: no memory. */
+json_t *curve_text_json(const CurveText *text);
 
 /* How many windows of `width` tokens it has. */
 int64_t curve_text_windows(const CurveText *text, int64_t width);

@@ -72,13 +72,15 @@ static const char help[] =
     "With --curve N it trains N steps on text instead (--data; without it licence texts of this\n"
     "system) from the same start on the same batches in each precision, and prints the loss,\n"
     "what differs from fp32, and where a curve diverges. The bytes are the tokens; the learning\n"
-    "rate rises to --lr over the first tenth of the steps.\n"
+    "rate rises to --lr over the first tenth of the steps. With --peer torch PyTorch follows the\n"
+    "same curve from the same start on the same batches, in each precision it trains in.\n"
     "\n"
     "  roofstep precision\n"
     "  roofstep precision --size small --precision bf16,fp16 --out precision.json\n"
     "  roofstep precision --count 100000 --value 0.001\n"
     "  roofstep precision --curve 500 --size tiny --data book.txt --out curves.json\n"
     "                                                     (killed? --resume curves.json)\n"
+    "  roofstep precision --curve 500 --size tiny --precision fp32,bf16 --peer torch\n"
     "  roofstep precision --device cuda --format csv        (one row per tensor)\n";
 
 static const OptionWords words[] = {{.id = OPTION_PRECISION, .by_default = "all of them"},
@@ -93,7 +95,8 @@ const Command cmd_precision = {
                     OPTION_ATTENTION, OPTION_EXEC, OPTION_THREADS, OPTION_WARMUP, OPTION_STEPS,
                     OPTION_SAMPLE_TIME, OPTION_SEED, OPTION_STAT, OPTION_LOSS_SCALE,
                     OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTION_TERMS, OPTION_TERM, OPTION_CURVE,
-                    OPTION_DATA, OPTION_LR, OPTION_CLIP, OPTION_RESUME, OPTIONS_OUTPUT),
+                    OPTION_DATA, OPTION_LR, OPTION_CLIP, OPTION_RESUME, OPTION_PEER,
+                    OPTION_PEER_VARIANT, OPTIONS_OUTPUT),
                 .lists = OPTION_LIST(OPTION_PRECISION, OPTION_FP8_RECIPE),
                 .formats = REPORT_STUDY_FORMATS,
                 .defaults = config_precision_defaults,

@@ -2,6 +2,7 @@
 
 #include "bench/study/curve_cell.h"
 #include "cli/commands/bench_output.h"
+#include "cli/commands/curve_peer.h"
 #include "cli/commands/resumed_rows.h"
 #include "cli/commands/study.h"
 #include "cli/output.h"
@@ -72,7 +73,7 @@ static Status check_text(const Config *cells, int n)
     return ST_OK;
 }
 
-/* The key of a cell without what may differ between its curves. */
+/* The key of a cell of ours without what may differ between its curves. */
 static void work_of(const char *key, char work[RECORD_KEY_SIZE])
 {
     RecordKeyPart part = {.text = key};
@@ -106,7 +107,8 @@ static Status check_resumed(const Settings *settings, const Config *cell)
     for (size_t i = 0; i < record_set_size(&known); i++) {
         const json_t *of = json_object_get(record_value(record_set_at(&known, i), "curve"), "text");
         const char *hash = record_text(of, "hash");
-        if (!hash) continue;
+        const bool peer = record_text(record_set_at(&known, i), "peer") != NULL;
+        if (!hash || peer) continue; /* a peer's row is beside one of ours */
         if (!is_beside(record_set_at(&known, i), cell))
             return FAIL(ST_USAGE,
                         "--resume %s: its curves are of another model, or of other steps, "
@@ -124,15 +126,18 @@ Status precision_curves_run(const Settings *settings, Config *cells, int n, cons
 {
     for (int i = 0; i < n; i++) TRY(set_up(settings, &cells[i]));
     TRY(check_options(settings));
+    TRY(curve_peer_check(settings, cells));
     TRY(bench_output_check(settings));
     TRY(curve_text_read(&text, settings->data));
     TRY(check_text(cells, n));
     TRY(check_resumed(settings, cells));
-    const RunnerTask task = {.configs = cells,
-                             .n = add_unscaled(settings, cells, n),
-                             .varies = varies,
-                             .cell = run_curve};
+    RunnerTask task = {.configs = cells,
+                       .n = add_unscaled(settings, cells, n),
+                       .varies = varies,
+                       .cell = run_curve};
+    TRY(curve_peer_begin(&task, settings, &text));
     const Status status = study_run_resumed(settings, &task, report_curves, exit_code);
+    curve_peer_end();
     curve_text_free(&text);
     return status;
 }
@@ -141,6 +146,8 @@ Status precision_curves_refuse(const Settings *settings)
 {
     if (settings->data)
         return FAIL(ST_USAGE, "--data is the text of --curve N, which is not given");
+    if (settings->peer || settings->peer_variants)
+        return FAIL(ST_USAGE, "--peer and --peer-variant are of --curve N, which is not given");
     if (settings->resume)
         return FAIL(ST_USAGE, "--resume is of --curve N, which is not given: the other tables are "
                               "made anew");

@@ -6,8 +6,7 @@
 
 #include <stdio.h>
 
-/* The batch is that of the whole step, so that micro-batches and ranks are checked as one. */
-static Status put_sizes(Safetensors *file, const Config *config)
+Status export_metadata_sizes(Safetensors *file, const Config *config)
 {
     Config whole = *config, *c = &whole;
     if (c->accumulate > 1) {
@@ -54,7 +53,7 @@ Status export_metadata_put(Safetensors *file, const Config *c, const Model *mode
                                     {"format", "roofstep export 1"}};
     snprintf(lr, sizeof lr, "%.17g", c->lr);
     snprintf(clip, sizeof clip, "%.17g", c->clip);
-    TRY(put_sizes(file, c));
+    TRY(export_metadata_sizes(file, c));
     TRY(put_model(file, &c->model));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         TRY(safetensors_metadata(file, words[i][0], words[i][1]));

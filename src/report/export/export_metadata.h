@@ -4,4 +4,7 @@
 #include "model/model.h"
 #include "report/export/safetensors.h"
 
+/* Sizes of the model and of the step, and the seed. The batch is that of the whole step, so that
+ * micro-batches and ranks are checked as one. */
+Status export_metadata_sizes(Safetensors *file, const Config *config);
 Status export_metadata_put(Safetensors *file, const Config *c, const Model *model);

@@ -1,8 +1,9 @@
 "use strict";
-// Loss curves of several precisions.
+// Loss curves of several precisions, ours and PyTorch's.
 
-const curveName = ({ precision, fp8_recipe, loss_scale }) =>
-  [precision, fp8_recipe].filter(Boolean).join(" ") + (precision === "fp16" && loss_scale === "none" ? ", unscaled" : "");
+const curvePeer = ({ peer, variant }) => (peer ? `, ${PEERS[peer] || peer}${variant === "eager" ? "" : ` ${variant}`}` : "");
+const curveName = (record) => [record.precision, record.fp8_recipe].filter(Boolean).join(" ") +
+  (record.precision === "fp16" && record.loss_scale === "none" ? ", unscaled" : "") + curvePeer(record);
 
 // Means of `width` steps each; null where a loss is missing.
 function curvePoints(losses, width) {
@@ -12,7 +13,7 @@ function curvePoints(losses, width) {
   });
 }
 
-// Each curve against that of fp32 in the same file: that one is a line at 0, so that all keep their colours.
+// Each curve against ours of fp32 in the same file: that one is a line at 0, so that all keep their colours.
 function curveDifferences(series) {
   return series.flatMap(({ label, of, values }) => {
     const base = series.find((other) => other.fp32 && other.of === of);
@@ -28,7 +29,7 @@ function drawCurves() {
   const width = Math.ceil(steps / 100);
   const x = Array.from({ length: Math.ceil(steps / width) }, (_, i) => Math.min((i + 1) * width, steps));
   const series = rows.map(({ record, of }) => ({
-    label: curveName(record) + of, of, fp32: record.precision === "fp32", values: curvePoints(record.curve.losses, width),
+    label: curveName(record) + of, of, fp32: record.precision === "fp32" && !record.peer, values: curvePoints(record.curve.losses, width),
   }));
   const place = el("div", { class: "charts" }), differences = curveDifferences(series);
   body("curve").append(place);

@@ -17,8 +17,13 @@ static const json_t *curve_of(const Record *row)
     return record_value(row, "curve");
 }
 
-/* "fp16, unscaled" */
-static PrecisionName name_of(const Record *row)
+static const char *peer_of(const Record *row)
+{
+    return record_text(row, "peer");
+}
+
+/* "fp16, unscaled", whoever trains. */
+static PrecisionName work_of(const Record *row)
 {
     PrecisionName name = precision_errors_name(row);
     const char *scale = record_text(row, "loss_scale");
@@ -28,13 +33,46 @@ static PrecisionName name_of(const Record *row)
     return name;
 }
 
+/* "fp16, unscaled, PyTorch"; "bf16, PyTorch best" */
+static PrecisionName name_of(const Record *row)
+{
+    PrecisionName name = work_of(row);
+    const char *peer = peer_of(row), *variant = record_text(row, "variant");
+    const size_t n = strlen(name.s);
+    if (!peer) return name;
+    const bool usual = !variant || strcmp(variant, "eager") == 0;
+    snprintf(name.s + n, sizeof name.s - n, ", %.8s%s%.10s",
+             strcmp(peer, "torch") == 0 ? "PyTorch" : peer, usual ? "" : " ", usual ? "" : variant);
+    return name;
+}
+
+/* Of ours. */
 static const Record *fp32_of(const RecordSet *rows)
 {
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *row = record_set_at(rows, i);
-        if (curve_of(row) && strcmp(precision_errors_name(row).s, "fp32") == 0) return row;
+        if (peer_of(row) || !curve_of(row)) continue;
+        if (strcmp(precision_errors_name(row).s, "fp32") == 0) return row;
     }
     return NULL;
+}
+
+/* Ours of the same precision as a peer's row, which comes after it. */
+static const Record *ours_of(const RecordSet *rows, size_t of)
+{
+    const PrecisionName work = work_of(record_set_at(rows, of));
+    for (size_t i = of; i-- > 0;) {
+        const Record *row = record_set_at(rows, i);
+        if (!peer_of(row) && strcmp(work_of(row).s, work.s) == 0) return row;
+    }
+    return NULL;
+}
+
+static bool has_peers(const RecordSet *rows)
+{
+    for (size_t i = 0; i < record_set_size(rows); i++)
+        if (peer_of(record_set_at(rows, i))) return true;
+    return false;
 }
 
 /* ---- the loss as it goes ---- */
@@ -104,11 +142,11 @@ static void note_text(Table *table, const RecordSet *rows)
 
 /* ---- what it came to ---- */
 
-static void difference_cell(Table *table, const Record *row, const Record *fp32)
+static void difference_cell(Table *table, const Record *row, const Record *base)
 {
     const json_t *a = json_object_get(curve_of(row), "mean");
-    const json_t *b = json_object_get(curve_of(fp32), "mean");
-    const bool known = json_is_number(a) && json_is_number(b) && row != fp32;
+    const json_t *b = base ? json_object_get(curve_of(base), "mean") : NULL;
+    const bool known = json_is_number(a) && json_is_number(b) && row != base;
     if (known)
         table_cell_printf(table, "%+.2f %%",
                           100 * (json_number_value(a) / json_number_value(b) - 1));
@@ -116,8 +154,10 @@ static void difference_cell(Table *table, const Record *row, const Record *fp32)
         table_cell(table, "-");
 }
 
-static void outcome_row(Table *table, const Record *row, const Record *fp32)
+/* With `peers`, theirs against ours, too. */
+static void outcome_row(Table *table, const RecordSet *rows, size_t index, bool peers)
 {
+    const Record *row = record_set_at(rows, index);
     const json_t *curve = curve_of(row), *mean = json_object_get(curve, "mean");
     const int64_t diverged = precision_errors_count(curve, "diverged_at");
     const char *message = record_text(row, "message");
@@ -125,7 +165,8 @@ static void outcome_row(Table *table, const Record *row, const Record *fp32)
     table_cell(table, name_of(row).s);
     table_cell_number(table, "%.4f", curve ? mean_loss(row, 0, 1) : NAN);
     table_cell_number(table, "%.4f", json_is_number(mean) ? json_number_value(mean) : NAN);
-    difference_cell(table, row, fp32);
+    difference_cell(table, row, fp32_of(rows));
+    if (peers) difference_cell(table, row, peer_of(row) ? ours_of(rows, index) : NULL);
     if (diverged > 0)
         table_cell_printf(table, "at step %lld", (long long)diverged);
     else
@@ -138,7 +179,7 @@ static void outcome_row(Table *table, const Record *row, const Record *fp32)
 
 static void outcome(Table *table, const RecordSet *rows)
 {
-    const Record *fp32 = fp32_of(rows);
+    const bool peers = has_peers(rows);
     char last[40] = "last steps";
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const json_t *curve = curve_of(record_set_at(rows, i));
@@ -146,11 +187,13 @@ static void outcome(Table *table, const RecordSet *rows)
         snprintf(last, sizeof last, "mean of the last %lld",
                  (long long)precision_errors_count(curve, "last"));
     }
-    TABLE_COLUMNS(table, 1, "precision", "first loss", last, "against fp32", "diverged",
-                  "skipped steps");
+    TABLE_COLUMNS(table, 1, "precision", "first loss", last, "against fp32");
+    if (peers) table_column(table, "against ours", "", true);
+    table_column(table, "diverged", "", true);
+    table_column(table, "skipped steps", "", true);
     table_column(table, "status", "", false);
-    for (size_t i = 0; i < record_set_size(rows); i++)
-        outcome_row(table, record_set_at(rows, i), fp32);
+    for (size_t i = 0; i < record_set_size(rows); i++) outcome_row(table, rows, i, peers);
+    if (peers) table_note(table, "against ours: of the same precision; against fp32: ours");
     table_note(
         table,
         "all from the same start on the same batches; diverged: a loss that is no "
