@@ -15,6 +15,7 @@ static const struct {
     {"ROOFSTEP_CPU_HIDE", "instruction sets to leave unused, as bf16,asimd or all"},
     {"ROOFSTEP_PEERS", "the folder with torch_bench.py of --peer torch"},
     {"PYTHON", "the Python that runs it"},
+    {"TMPDIR", "where the start of a loss curve lies while PyTorch follows it; /tmp by default"},
 };
 enum { VARIABLES = sizeof variables / sizeof *variables };
 

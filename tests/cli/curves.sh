@@ -84,6 +84,10 @@ matches '^\| mean loss of steps \| +fp32 \| fp32, PyTorch \| +bf16 \| bf16, PyTo
 matches '^\| fp32, PyTorch +\| +2\.5000 \| +2\.5000 \| +([-+][0-9.]+ %) \| +\1 \| +no '
 curves --precision fp32,bf16 --peer torch --format csv --resume peers.json && [ "$(grep -c '^"bf16, PyTorch",[0-9]*,2.5$' out)" = 60 ] || fail 'csv of a peer'
 "$program" validate peers.json >out 2>err || fail 'validate'
+# A finished curve of ours is kept when the peer comes to it, and while the peer still runs.
+curves --precision fp32 --out joined.json && curves --precision fp32 --peer torch --resume joined.json --out joined.json || fail 'the peer joins'
+grep -q 'fp32: ok (from the file)' err && [ "$(wc -l <log)" = 1 ] || fail "ours ran again, or the peer did not: $(cat err log)"
+rm log
 curves --precision fp32 --peer torch --peer-variant best --out best.json || fail 'another variant'
 [ "$(grep -c 'theirs best' log)" = 1 ] || fail "not best: $(cat log)"
 PEER_ABSENT=1 curves --precision fp32 --peer torch --format md || fail 'no PyTorch'
@@ -128,11 +132,12 @@ PY
 
 # Ctrl-C while the peer runs.
 rm -f log
-env --default-signal=INT "$program" precision --curve 60 "${model[@]}" --data "$data" --precision fp32 --seed 3 --peer torch >out 2>err </dev/null &
+env --default-signal=INT "$program" precision --curve 60 "${model[@]}" --data "$data" --precision fp32 --seed 3 --peer torch --out part.json >out 2>err </dev/null &
 for _ in $(seq 200); do [ -e log ] && break; sleep 0.05; done
 kill -INT $!
 wait $!
 [ $? = 130 ] || fail 'no exit code of Ctrl-C'
 nothing_left 'Ctrl-C'
+[ "$(of part.json fp32 'len(curve["losses"])')" = 60 ] || fail 'the curve before Ctrl-C is lost'
 
 verdict

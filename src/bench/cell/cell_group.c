@@ -120,6 +120,16 @@ static Record *known(const RunnerTask *task, const Record *wanted)
     return record && cell_record_is_final(record) ? record : NULL;
 }
 
+bool cell_group_is_apart(const CellGroup *group)
+{
+    return group->members[0].config->curve > 0;
+}
+
+static Record *known_alone(const CellGroupMember *member)
+{
+    return member->config->curve > 0 ? known(member->task, member->cell.record) : NULL;
+}
+
 bool cell_group_is_resumed(const CellGroup *group)
 {
     for (int i = 0; i < group->n; i++) {
@@ -191,7 +201,7 @@ Status cell_group_run(CellGroup *group, int index, int round, bool *interrupted)
     Run run = {.groups = &group, .members = {member}, .n = 1};
     *interrupted = false;
     group->left--;
-    if (round > 0 && member->over) return ST_OK;
+    if ((round > 0 && member->over) || known_alone(member)) return ST_OK;
     member->part.steps = steps_of(group, member->config->steps, round);
     cell_record_again(&member->cell);
     TRY(run_in_child(&run, &member->end));
@@ -240,6 +250,54 @@ static Status share_work(const Record *ours, Record *theirs)
     return ST_OK;
 }
 
+/* Folders are renamed, and two that share a name have it with their hash: a row of the file is called as new
+ * ones are. */
+static Status name_as_asked(Record *record, const Config *config)
+{
+    if (config->subject != SUBJECT_MODEL || !model_spec_is_file(&config->model)) return ST_OK;
+    return record_put_text(record, "size", config->model.size);
+}
+
+/* A row of the file by what is asked for now. */
+static Status old_as_asked(Record *old, const Config *config)
+{
+    TRY(record_stat_change(old, config->stat));
+    return name_as_asked(old, config);
+}
+
+static Status keep(const CellGroup *group, int i, Record *old, RecordSet *rows,
+                   RunnerOutcome *outcome)
+{
+    const CellGroupMember *member = &group->members[i];
+    progress_finished(member->progress, group->index, label_of(member).s, old, " (from the file)");
+    count_if_bad(old, outcome);
+    return record_set_share(rows, member->task->resumed, old);
+}
+
+static Status hand_on(const CellGroup *group, int i, RecordSet *rows, RunnerOutcome *outcome)
+{
+    const CellGroupMember *member = &group->members[i];
+    const RunnerTask *task = member->task;
+    count_if_bad(member->cell.record, outcome);
+    TRY(record_set_add(rows, member->cell.record));
+    progress_finished(member->progress, group->index, label_of(member).s, member->cell.record, "");
+    return task->finished ? task->finished(task->self, member->cell.record) : ST_OK;
+}
+
+Status cell_group_finish_one(CellGroup *group, int index, RecordSet *rows, RunnerOutcome *outcome)
+{
+    CellGroupMember *member = &group->members[index];
+    const CellGroupMember *ours = &group->members[0];
+    Record *old = known_alone(member), *old_ours = known_alone(ours);
+    if (old) {
+        TRY(old_as_asked(old, member->config));
+        return keep(group, index, old, rows, outcome);
+    }
+    if (index > 0) TRY(share_work(old_ours ? old_ours : ours->cell.record, member->cell.record));
+    TRY(cell_record_finish(&member->cell, &member->end));
+    return hand_on(group, index, rows, outcome);
+}
+
 Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
 {
     Record *records[1 + PEER_MAX];
@@ -252,23 +310,8 @@ Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
         records[i] = member->cell.record;
     }
     TRY(peer_judge(records[0], records + 1, group->n - 1));
-    for (int i = 0; i < group->n; i++) {
-        const CellGroupMember *member = &group->members[i];
-        count_if_bad(records[i], outcome);
-        TRY(record_set_add(rows, records[i]));
-        progress_finished(member->progress, group->index, label_of(member).s, records[i], "");
-        const RunnerTask *task = member->task;
-        if (task->finished) TRY(task->finished(task->self, records[i]));
-    }
+    for (int i = 0; i < group->n; i++) TRY(hand_on(group, i, rows, outcome));
     return ST_OK;
-}
-
-/* Folders are renamed, and two that share a name have it with their hash: a row of the file is called as new
- * ones are. */
-static Status name_as_asked(Record *record, const Config *config)
-{
-    if (config->subject != SUBJECT_MODEL || !model_spec_is_file(&config->model)) return ST_OK;
-    return record_put_text(record, "size", config->model.size);
 }
 
 Status cell_group_resume(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
@@ -277,17 +320,10 @@ Status cell_group_resume(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
     for (int i = 0; i < group->n; i++) {
         const CellGroupMember *member = &group->members[i];
         old[i] = known(member->task, member->cell.record);
-        TRY(record_stat_change(old[i], member->config->stat));
-        TRY(name_as_asked(old[i], member->config));
+        TRY(old_as_asked(old[i], member->config));
     }
     TRY(peer_judge(old[0], old + 1, group->n - 1)); /* by that statistic, too */
-    for (int i = 0; i < group->n; i++) {
-        const CellGroupMember *member = &group->members[i];
-        progress_finished(member->progress, group->index, label_of(member).s, old[i],
-                          " (from the file)");
-        count_if_bad(old[i], outcome);
-        TRY(record_set_share(rows, member->task->resumed, old[i]));
-    }
+    for (int i = 0; i < group->n; i++) TRY(keep(group, i, old[i], rows, outcome));
     outcome->kept++;
     return ST_OK;
 }

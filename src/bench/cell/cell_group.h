@@ -40,6 +40,12 @@ Status cell_group_run(CellGroup *group, int member, int round, bool *interrupted
  * The first *done of them have a result now; those after them were not begun. */
 enum { CELL_GROUP_SHARED = 4 };
 Status cell_group_run_shared(CellGroup *groups[], int n, int *done, bool *interrupted);
+/* Nothing of it is timed (a loss curve): each member runs once, is kept as soon as it has, and is not run
+ * again where RunnerTask.resumed has it, whatever that has of the others. */
+bool cell_group_is_apart(const CellGroup *group);
+/* After such a member has run: settles its record, adds and hands on the row. */
+Status cell_group_finish_one(CellGroup *group, int index, RecordSet *rows, RunnerOutcome *outcome);
+
 /* After the last round: settles the records, adds and hands on the rows. */
 Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome);
 

@@ -33,10 +33,22 @@ static Status run_rounds(CellGroup *group, bool *interrupted)
     return ST_OK;
 }
 
+static Status run_apart(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
+{
+    bool interrupted = false;
+    for (int i = 0; i < group->n; i++) {
+        TRY(cell_group_run(group, i, 0, &interrupted));
+        if (interrupted) return ST_OK;
+        TRY(cell_group_finish_one(group, i, rows, outcome));
+    }
+    return ST_OK;
+}
+
 static Status run_group(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
 {
     bool interrupted = false;
     if (cell_group_is_resumed(group)) return cell_group_resume(group, rows, outcome);
+    if (cell_group_is_apart(group)) return run_apart(group, rows, outcome);
     TRY(run_rounds(group, &interrupted));
     return interrupted ? ST_OK : cell_group_finish(group, rows, outcome);
 }
