@@ -53,6 +53,8 @@ Status curve_peer_begin(RunnerTask *task, const Settings *settings, CurveText *r
     if (!start)
         return FAIL(ST_IO, "cannot create a file for --peer in %.*s: %s (TMPDIR names the folder)",
                     (int)(n - (int)sizeof "/roofstep-curve" + 1), path, error_text(errno));
+    (void)!fchmod(fd,
+                  S_IRUSR | S_IWUSR); /* others may look into the folder: the text is the user's */
     close(fd);
     text = read;
     task->peer = choice_of(settings);
