@@ -1,4 +1,4 @@
-/* Where fp8 pays: the linear layers of a step in bf16 beside the same in fp8 with what quantizing costs them. */
+/* Where fp8 pays: the linear layers of a step in bf16 beside the same in fp8 with what quantizing costs. */
 #include "base/human.h"
 #include "ops/fp8/quantize.h"
 #include "report/profile/profile_cells.h"
