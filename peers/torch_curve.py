@@ -48,7 +48,8 @@ class Curve:
         if int(self.tokens.min()) < 0 or int(self.tokens.max()) >= args.vocab:
             raise Malformed(f"{file.path}: tokens outside the vocabulary of {args.vocab}")
         self.losses = torch.empty(args.steps, dtype=torch.float64, device=args.device)
-        self.done = self.skipped = self.moved = 0  # steps; skipped by the scaler; the last one that was not
+        self.done = 0  # steps
+        self.skipped = []  # of each step: the scaler skipped it
 
     def take(self, number):
         step, rows = self.step, self.tokens[number].long()
@@ -57,9 +58,7 @@ class Curve:
             group["lr"] = self.args.lr * min((number + 1) / self.file.warmup, 1)
         scale = step.scaler.get_scale() if step.scaler else 0
         step.whole()
-        skipped = step.scaler is not None and step.scaler.get_scale() < scale
-        self.skipped += skipped
-        self.moved = self.moved if skipped else number + 1
+        self.skipped.append(step.scaler is not None and step.scaler.get_scale() < scale)
         self.losses[number] = step.loss.detach()
 
     def train(self, out):
@@ -80,11 +79,13 @@ class Curve:
         bad = next((i for i, loss in enumerate(losses) if not math.isfinite(loss)), len(losses))
         losses, last = losses[:bad + 1], self.file.last
         whole = bad == self.args.steps
+        skipped = self.skipped[:len(losses)]
+        moved = max((i + 1 for i, was in enumerate(skipped) if not was), default=0)  # the last step that was not
         shown = [loss if math.isfinite(loss) else None for loss in losses]
         curve = {"losses": shown + [None] * (self.args.steps - len(shown)), "warmup": self.file.warmup, "last": last,
-                 "mean": mean(losses[-last:]) if whole else None, "diverged_at": diverged_at(losses, self.moved),
+                 "mean": mean(losses[-last:]) if whole else None, "diverged_at": diverged_at(losses, moved),
                  "text": {**self.file.text, "used": len(losses) * self.args.batch}}
-        return {"curve": curve, "skipped_steps": self.skipped}
+        return {"curve": curve, "skipped_steps": sum(skipped)}
 
 
 def mean(losses):

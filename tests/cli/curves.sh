@@ -84,6 +84,10 @@ matches '^\| mean loss of steps \| +fp32 \| fp32, PyTorch \| +bf16 \| bf16, PyTo
 matches '^\| fp32, PyTorch +\| +2\.5000 \| +2\.5000 \| +([-+][0-9.]+ %) \| +\1 \| +no '
 curves --precision fp32,bf16 --peer torch --format csv --resume peers.json && [ "$(grep -c '^"bf16, PyTorch",[0-9]*,2.5$' out)" = 60 ] || fail 'csv of a peer'
 "$program" validate peers.json >out 2>err || fail 'validate'
+# A peer's curve of another text is refused where there is none of ours, too.
+python3 -c 'import json; file = json.load(open("peers.json")); file["results"] = [r for r in file["results"] if r.get("peer")]; json.dump(file, open("only.json", "w"))'
+echo 'one line more' | cat text - >longer
+data=longer refused 'its curves are of another text' --precision fp32,bf16 --peer torch --resume only.json
 # A finished curve of ours is kept when the peer comes to it, and while the peer still runs.
 curves --precision fp32 --out joined.json && curves --precision fp32 --peer torch --resume joined.json --out joined.json || fail 'the peer joins'
 grep -q 'fp32: ok (from the file)' err && [ "$(wc -l <log)" = 1 ] || fail "ours ran again, or the peer did not: $(cat err log)"

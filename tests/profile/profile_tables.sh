@@ -119,7 +119,11 @@ profile --steps 2 --against eager --dry-run >dry.out 2>dry.err || fail "--dry-ru
 # --- two precisions; where fp8 pays, from times that are made up: no machine is needed that has it
 profile --steps 2 --precision fp32 --against bf16 --dry-run >precisions.out 2>&1 || fail "--against a precision"
 [ "$(grep -c '^| custom ' precisions.out)" = 2 ] || fail "a dry run of two precisions"
-profile --steps 2 --precision bf16 --out-dir pays >pays.log 2>&1 || fail "a profile to change"
+for order in fp32,bf16 bf16,fp32; do # each cell once
+    profile --precision $order --exec eager,fused --against bf16 --dry-run >once.out 2>&1 || fail "--precision $order --against bf16"
+    [ "$(grep -c '^| custom ' once.out)" = 4 ] || fail "$(grep -c '^| custom ' once.out) cells of $order --against bf16"
+done
+profile --steps 2 --precision bf16 --out-dir pays --accumulate 2 >pays.log 2>&1 || fail "a profile to change"
 python3 - pays/profile.json <<'PAYS' || fail "a made-up profile"
 import copy, json, sys
 file = json.load(open(sys.argv[1]))
@@ -152,7 +156,7 @@ expect pays.out '^\| attn/output +\| +0\.3000 \| +0\.2900 \| +0\.02000 \| +0 \| 
 expect pays.out '^\| all of them +\| +3\.300 \|'
 expect pays.out "^\\| attn/qkv .*\\| +$(((tokens + 9) / 10)) \\|" # a tenth: what each token gains, 1 ms in all, has paid for 0.1 ms
 ! grep -q '^| lm_head' pays.out || fail "a linear that is not in fp8"
-expect pays.out 'fp8 \(delayed\) does not pay for this step'
+expect pays.out "fp8 \\(delayed\\) does not pay for this step of $((2 * tokens)) tokens"
 
 # --- other formats; what is refused
 profile --steps 1 --format json >json.out 2>json.err || fail "json"

@@ -113,7 +113,7 @@ bool cell_ranks_exposes(Parallel parallel, double step, double communication, do
 {
     static const double most = 0.75, little = 0.05;
     if (parallel == PARALLEL_DDP_NAIVE || parallel == PARALLEL_DDP_FLAT) return false;
-    return exposed >= most * communication && exposed >= little * step;
+    return communication >= little * step && exposed >= most * communication;
 }
 
 Status cell_ranks_tell(Comm *comm, const CellOpen *cell, const SampleList *steps, double seconds,

@@ -110,6 +110,9 @@ Status record_warn(Record *r, const char *fmt, ...)
         list = json_array();
         TRY(put(r, "warnings", list));
     }
+    for (size_t i = 0; i < json_array_size(list); i++) { /* rounds say the same */
+        if (strcmp(json_string_value(json_array_get(list, i)), text) == 0) return ST_OK;
+    }
     json_t *value = json_text_string(text);
     return !value || json_array_append_new(list, value) ? NO_MEMORY("for a result") : ST_OK;
 }

@@ -56,24 +56,28 @@ static int find_word(const char *word, const char *const *list)
     return -1;
 }
 
-/* The cell with the other --exec or --precision. False: it has that already. */
-static bool change(Config *cell, int exec, int precision)
+/* The cell with the other --exec or --precision. */
+static Config changed(Config cell, int exec, int precision)
 {
-    if (exec >= 0 ? (int)cell->exec == exec : (int)cell->precision == precision) return false;
     if (exec >= 0)
-        cell->exec = (Exec)exec;
+        cell.exec = (Exec)exec;
     else
-        cell->precision = (Precision)precision;
-    return true;
+        cell.precision = (Precision)precision;
+    return cell;
+}
+
+static bool is_same(const Config *a, const Config *b)
+{
+    char key[RECORD_KEY_SIZE], other[RECORD_KEY_SIZE];
+    record_key_of_config(a, key);
+    record_key_of_config(b, other);
+    return strcmp(key, other) == 0;
 }
 
 static bool is_listed(const Sweep *sweep, const Config *cell)
 {
-    char key[RECORD_KEY_SIZE], other[RECORD_KEY_SIZE];
-    record_key_of_config(cell, key);
     for (int i = 0; i < sweep->n; i++) {
-        record_key_of_config(&sweep->configs[i], other);
-        if (strcmp(key, other) == 0) return true;
+        if (is_same(&sweep->configs[i], cell)) return true;
     }
     return false;
 }
@@ -90,14 +94,16 @@ static Status double_cells(Sweep *both, const Sweep *sweep, const char *against)
                     against);
     both->configs = malloc(2 * (size_t)sweep->n * sizeof *both->configs);
     if (!both->configs) return NO_MEMORY("for %d cells", 2 * sweep->n);
+    bool differs = false;
     for (int i = 0; i < sweep->n; i++) {
-        Config other = sweep->configs[i];
-        both->configs[both->n++] = other;
-        if (change(&other, exec, precision) && !is_listed(both, &other))
-            both->configs[both->n++] = other;
+        const Config pair[] = {sweep->configs[i], changed(sweep->configs[i], exec, precision)};
+        for (int k = 0; k < 2; k++) {
+            if (!is_listed(both, &pair[k])) both->configs[both->n++] = pair[k];
+        }
+        differs = differs || !is_same(&pair[0], &pair[1]);
     }
     sweep_find_varying(both);
-    if (both->n > sweep->n) return ST_OK;
+    if (differs) return ST_OK;
     return FAIL(ST_USAGE, "--against %s: every cell has that already", against);
 }
 

@@ -108,8 +108,8 @@ static Status check_resumed(const Settings *settings, const Config *cell)
         const json_t *of = json_object_get(record_value(record_set_at(&known, i), "curve"), "text");
         const char *hash = record_text(of, "hash");
         const bool peer = record_text(record_set_at(&known, i), "peer") != NULL;
-        if (!hash || peer) continue; /* a peer's row is beside one of ours */
-        if (!is_beside(record_set_at(&known, i), cell))
+        if (!hash) continue;
+        if (!peer && !is_beside(record_set_at(&known, i), cell))
             return FAIL(ST_USAGE,
                         "--resume %s: its curves are of another model, or of other steps, "
                         "learning rate, seed or context",

@@ -107,8 +107,9 @@ static double gain_of(const Linear *l)
  * tokens; INFINITY: nowhere. */
 static double even_at(const Linear *l, double tokens)
 {
-    const double each = (l->bf16 - l->fp8 - l->casts) / tokens;
-    return each > 0 ? l->weights / each : INFINITY;
+    static const double most = 1e12;
+    const double gained = l->bf16 - l->fp8 - l->casts, even = tokens * l->weights / gained;
+    return gained > 0 && even < most ? even : INFINITY;
 }
 
 static void put_row(Table *table, const Linear *l, double tokens)
@@ -116,16 +117,18 @@ static void put_row(Table *table, const Linear *l, double tokens)
     const double even = even_at(l, tokens);
     TABLE_CELLS(table, l->scope ? l->scope : "all of them", human_ms(l->bf16).s, human_ms(l->fp8).s,
                 human_ms(l->casts).s, human_ms(l->weights).s, human_ms(gain_of(l)).s,
-                human_number(100 * gain_of(l) / l->bf16, 3).s,
+                human_number(l->bf16 > 0 ? 100 * gain_of(l) / l->bf16 : NAN, 3).s,
                 isinf(even) ? "never" : human_count((int64_t)ceil(even)).s);
 }
 
-static double tokens_of(const Record *record)
+/* Of a micro-batch, or of the step. */
+static double tokens_of(const Record *record, bool of_step)
 {
-    int64_t ctx = 1, batch = 1;
+    int64_t ctx = 1, batch = 1, micro_batches = 1;
     record_int(record, "ctx", &ctx);
     record_int(record, "batch", &batch);
-    return (double)ctx * (double)batch;
+    if (of_step) record_int(record, "accumulate", &micro_batches);
+    return (double)ctx * (double)batch * (double)micro_batches;
 }
 
 static void put_verdict(Table *table, const Record *fp8, const ProfileView *a, const ProfileView *b)
@@ -137,8 +140,8 @@ static void put_verdict(Table *table, const Record *fp8, const ProfileView *a, c
                       "fp8 (%s) %s for this step of %s tokens: %s ms in bf16, %s in fp8, %s times "
                       "as fast",
                       recipe ? recipe : "current", after < before ? "pays" : "does not pay",
-                      human_count((int64_t)tokens_of(fp8)).s, human_ms(before).s, human_ms(after).s,
-                      human_number(before / after, 3).s);
+                      human_count((int64_t)tokens_of(fp8, true)).s, human_ms(before).s,
+                      human_ms(after).s, human_number(before / after, 3).s);
 }
 
 static Status write_pair(Text *out, const ProfileTables *how, const Record *bf16, const Record *fp8)
@@ -154,13 +157,13 @@ static Status write_pair(Text *out, const ProfileTables *how, const Record *bf16
     for (int i = 0; i < b.n_ops; i++) add_op(&l, &b, &b.ops[i], true);
     TABLE_COLUMNS(&table, 1, "linear", "bf16 (ms)", "fp8 (ms)", "casts (ms)", "of weights (ms)",
                   "gain (ms)", "gain (%)", "pays from (tokens)");
-    for (int i = 0; i < l.n; i++) put_row(&table, &l.list[i], tokens_of(fp8));
+    for (int i = 0; i < l.n; i++) put_row(&table, &l.list[i], tokens_of(fp8, false));
     const Linear sum = sum_of(&l);
-    if (l.n > 1) put_row(&table, &sum, tokens_of(fp8));
+    if (l.n > 1) put_row(&table, &sum, tokens_of(fp8, false));
     put_verdict(&table, fp8, &a, &b);
     table_note(&table, "of one step, forward and both gradients, all layers; casts: of activations "
-                       "and gradients; pays from: were all but the casts of weights in proportion "
-                       "to the tokens");
+                       "and gradients; pays from: the tokens of a micro-batch, were all but the "
+                       "casts of weights in proportion to them");
     const Status status = l.n > 0 ? table_write_next(out, how->format, &table) : ST_OK;
     free(l.list);
     return status;

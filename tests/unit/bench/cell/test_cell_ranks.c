@@ -9,6 +9,7 @@ static void test_exposes(void **state)
     assert_true(cell_ranks_exposes(PARALLEL_ZERO1, 1, 0.4, 0.5));
     assert_false(cell_ranks_exposes(PARALLEL_DDP, 1, 0.4, 0.29));     /* a quarter is hidden */
     assert_false(cell_ranks_exposes(PARALLEL_DDP, 1, 0.04, 0.04));    /* of next to nothing */
+    assert_false(cell_ranks_exposes(PARALLEL_DDP, 1, 0, 0.1));        /* nothing is sent: noise */
     assert_false(cell_ranks_exposes(PARALLEL_DDP_FLAT, 1, 0.4, 0.4)); /* as it is meant to be */
 }
 
