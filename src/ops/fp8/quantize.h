@@ -24,11 +24,11 @@ typedef enum QuantizeClass {
     QUANTIZE_CLASSES
 } QuantizeClass;
 
-static inline const char *quantize_class_name(QuantizeClass class)
+static inline const char *quantize_class_name(QuantizeClass of)
 {
-    return class == QUANTIZE_ACTIVATIONS ? "activations"
-           : class == QUANTIZE_WEIGHTS   ? "weights"
-                                         : "gradients";
+    return of == QUANTIZE_ACTIVATIONS ? "activations"
+           : of == QUANTIZE_WEIGHTS   ? "weights"
+                                      : "gradients";
 }
 
 /* Rows or columns that share a scale where neither one nor all of them do. */
