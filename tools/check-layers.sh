@@ -22,7 +22,7 @@ FNR == 1 {
     if (name in where) { print FILENAME ": the same name as " where[name]; bad = 1 }
     where[name] = FILENAME
 }
-match($0, /^#include "[a-z_\/]+\//) {
+match($0, /^#include "[a-z0-9_\/]+\//) {
     dir = substr($0, 11, RLENGTH - 11)
     if (!(dir in rank)) { print FILENAME ":" FNR ": unknown folder " dir; bad = 1 }
     else if (rank[dir] > rank[own]) { print FILENAME ":" FNR ": " own " may not include " dir; bad = 1 }

@@ -2,10 +2,8 @@
 # The PyTorch twin beside ours on a small model, and what PyTorch cannot do here. usage: peer.sh ROOFSTEP
 set -u
 roofstep=$1
-for python in "${PYTHON:-python3}" /usr/bin/python3 ''; do
-    [ -z "$python" ] && { echo "skipped: no PyTorch (Debian: python3-torch)"; exit 77; }
-    "$python" -c 'import torch; torch.set_num_threads(1)' 2>/dev/null && break
-done
+# shellcheck source=tests/torch/torch_python.sh
+. "$(dirname "$0")/torch_python.sh"
 export PYTHON=$python
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work

@@ -6,10 +6,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 roofstep=$1
 device=${2:-cpu}
 verify=$here/../../tools/verify_torch.py
-for python in "${PYTHON:-python3}" /usr/bin/python3 ''; do
-    [ -z "$python" ] && { echo "skipped: no PyTorch (Debian: python3-torch)"; exit 77; }
-    "$python" -c 'import torch' 2>/dev/null && break
-done
+# shellcheck source=tests/torch/torch_python.sh
+. "$(dirname "$0")/torch_python.sh"
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 failed=0
