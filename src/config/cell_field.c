@@ -17,7 +17,8 @@ bool cell_field_of(int id, Subject subject)
 
 bool cell_field_applies(int id, const Config *c)
 {
-    if (id == OPTION_FP8_RECIPE && c->precision != PRECISION_FP8) return false;
+    if ((id == OPTION_FP8_RECIPE || id == OPTION_FP8_LAYERS) && c->precision != PRECISION_FP8)
+        return false;
     if (id == OPTION_CURVE && c->curve == 0) return false;
     return cell_field_of(id, c->subject);
 }

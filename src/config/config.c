@@ -8,6 +8,7 @@
 const char *const config_modes[] = {CONFIG_MODES(WORD) NULL};
 const char *const config_precisions[] = {CONFIG_PRECISIONS(WORD) NULL};
 const char *const config_fp8_recipes[] = {CONFIG_FP8_RECIPES(WORD) NULL};
+const char *const config_linears[] = {CONFIG_LINEARS(WORD) NULL};
 const char *const config_attentions[] = {CONFIG_ATTENTIONS(WORD) NULL};
 const char *const config_execs[] = {CONFIG_EXECS(WORD) NULL};
 const char *const config_blases[] = {CONFIG_BLASES(WORD) NULL};
@@ -58,6 +59,27 @@ ConfigText config_loss_scale_text(double loss_scale)
     if (loss_scale == CONFIG_SCALE_NONE) strcpy(text.s, "none");
     if (loss_scale > 0) snprintf(text.s, sizeof text.s, "%.15g", loss_scale);
     return text;
+}
+
+ConfigText config_linears_text(int64_t linears)
+{
+    ConfigText text = {"all"};
+    if (linears == CONFIG_LINEARS_AUTO) strcpy(text.s, "auto");
+    if (linears == CONFIG_LINEARS_NONE) strcpy(text.s, "none");
+    if (linears == CONFIG_LINEARS_ALL || linears >= CONFIG_LINEARS_SETS) return text;
+    text.s[0] = '\0';
+    for (int i = 0; i < LINEAR_COUNT; i++) {
+        const size_t n = strlen(text.s);
+        if (linears & 1 << i)
+            snprintf(text.s + n, sizeof text.s - n, "%s%s", n ? "+" : "", config_linears[i]);
+    }
+    return text;
+}
+
+bool config_linears_have(int64_t linears, int linear)
+{
+    if (linears == CONFIG_LINEARS_ALL || linears == CONFIG_LINEARS_AUTO) return true;
+    return linear < LINEAR_COUNT && linears < CONFIG_LINEARS_SETS && (linears & 1 << linear);
 }
 
 ConfigText config_recompute_text(int64_t recompute)

@@ -24,6 +24,12 @@
     X(FP8_RECIPE_DELAYED, "delayed") \
     X(FP8_RECIPE_ROWWISE, "rowwise") \
     X(FP8_RECIPE_BLOCK, "block")
+/* Linear layers of a block, each a bit of Config.fp8_layers: X(enum constant, word). */
+#define CONFIG_LINEARS(X)      \
+    X(LINEAR_QKV, "qkv")       \
+    X(LINEAR_OUTPUT, "output") \
+    X(LINEAR_W13, "w13")       \
+    X(LINEAR_W2, "w2")
 #define CONFIG_ATTENTIONS(X)    \
     X(ATTENTION_AUTO, "auto")   \
     X(ATTENTION_NAIVE, "naive") \
@@ -70,6 +76,7 @@ typedef enum Blas { CONFIG_BLASES(CONFIG_CONSTANT) BLAS_COUNT } Blas;
 /* Where the scales of 8-bit floats come from: the largest number of the tensor, of the same tensor in earlier
  * steps, of each row, of each block. */
 typedef enum Fp8Recipe { CONFIG_FP8_RECIPES(CONFIG_CONSTANT) FP8_RECIPE_COUNT } Fp8Recipe;
+typedef enum LinearLayer { CONFIG_LINEARS(CONFIG_CONSTANT) LINEAR_COUNT } LinearLayer;
 /* The keys that a query attends to: up to its own position, or all. */
 typedef enum Mask { CONFIG_MASKS(CONFIG_CONSTANT) MASK_COUNT } Mask;
 /* The statistic of the samples: tables show it, rates follow from it. */
@@ -103,6 +110,14 @@ typedef enum Subject {
 /* Config.recompute other than a number of blocks. */
 enum { CONFIG_RECOMPUTE_AUTO = -1, CONFIG_RECOMPUTE_NONE = 0, CONFIG_RECOMPUTE_BLOCK = 1 };
 
+/* Config.fp8_layers other than a set of linear layers. */
+enum {
+    CONFIG_LINEARS_ALL = 0,
+    CONFIG_LINEARS_SETS = 1 << LINEAR_COUNT, /* smaller ones are sets */
+    CONFIG_LINEARS_NONE = CONFIG_LINEARS_SETS,
+    CONFIG_LINEARS_AUTO
+};
+
 /* Config.head_rows other than a number of rows. */
 enum { CONFIG_HEAD_AUTO = 0, CONFIG_HEAD_WHOLE = -1 };
 
@@ -131,6 +146,7 @@ typedef struct Config {
     Mode mode;
     Precision precision;
     Fp8Recipe fp8_recipe; /* of fp8 */
+    int64_t fp8_layers;   /* of fp8: a set of LinearLayers, or CONFIG_LINEARS_* */
     Attention attention;
     Exec exec;
     /* N: every N-th block stores its input, backward recomputes the blocks between; or CONFIG_RECOMPUTE_*. */
@@ -186,6 +202,11 @@ ConfigText config_loss_scale_text(double loss_scale);
 /* "none", "block", "auto" or the number. */
 ConfigText config_recompute_text(int64_t recompute);
 
+/* "all", "auto", "none" or "qkv+w2". */
+ConfigText config_linears_text(int64_t linears);
+/* Is this linear layer in the set? All are in those of `auto`. */
+bool config_linears_have(int64_t linears, int linear);
+
 /* A rank keeps only a shard of something: zero1, fsdp. */
 bool config_parallel_shards(Parallel parallel);
 
@@ -200,6 +221,7 @@ bool config_mode_has_backward(Mode mode);
 extern const char *const config_modes[];
 extern const char *const config_precisions[];
 extern const char *const config_fp8_recipes[];
+extern const char *const config_linears[];
 extern const char *const config_attentions[];
 extern const char *const config_execs[];
 extern const char *const config_blases[];

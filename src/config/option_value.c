@@ -155,6 +155,44 @@ static Status read_recompute(OptionId id, const char *s, int64_t *out)
     return option_value_check_integer(id, *out);
 }
 
+/* "w1" is what "w13" is called where the feed-forward has no gate. */
+static bool find_linear(const char *word, size_t n, int *linear)
+{
+    if (n == 2 && strncasecmp(word, "w1", n) == 0) {
+        *linear = LINEAR_W13;
+        return true;
+    }
+    for (*linear = 0; *linear < LINEAR_COUNT; ++*linear) {
+        const char *own = config_linears[*linear];
+        if (strlen(own) == n && strncasecmp(word, own, n) == 0) return true;
+    }
+    return false;
+}
+
+static Status read_linears(const char *s, int64_t *out)
+{
+    static const int64_t whole[] = {CONFIG_LINEARS_ALL, CONFIG_LINEARS_AUTO, CONFIG_LINEARS_NONE};
+    int64_t set = 0;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        *out = whole[i];
+        if (strcasecmp(s, config_linears_text(whole[i]).s) == 0) return ST_OK;
+    }
+    for (const char *word = s;; word++) {
+        const size_t n = strcspn(word, "+");
+        int linear = 0;
+        if (!find_linear(word, n, &linear))
+            return FAIL(ST_USAGE,
+                        "%s is neither all, auto, none nor some of qkv, output, w13 and w2, as "
+                        "w13+w2",
+                        human_quote(s).s);
+        set |= 1 << linear;
+        word += n;
+        if (!*word) break;
+    }
+    *out = set == CONFIG_LINEARS_SETS - 1 ? CONFIG_LINEARS_ALL : set;
+    return ST_OK;
+}
+
 static Status read_model(const char *s, OptionValue *out)
 {
     ModelSpec spec;
@@ -191,6 +229,8 @@ Status option_value_read(OptionId id, const char *s, OptionValue *out)
         return read_scale(id, s, &out->real);
     case OPTION_KIND_RECOMPUTE:
         return read_recompute(id, s, &out->number);
+    case OPTION_KIND_LINEARS:
+        return read_linears(s, &out->number);
     case OPTION_KIND_CHOICE:
         return option_value_read_word(s, option_table[id].words, &out->number);
     case OPTION_KIND_PRESET:
@@ -338,6 +378,7 @@ ConfigText option_value_text(OptionId id, const Config *config)
     ConfigText text = {""};
     if (option_table[id].kind == OPTION_KIND_SCALE) return config_loss_scale_text(value.real);
     if (option_table[id].kind == OPTION_KIND_RECOMPUTE) return config_recompute_text(value.number);
+    if (option_table[id].kind == OPTION_KIND_LINEARS) return config_linears_text(value.number);
     if (is_word(id))
         snprintf(text.s, sizeof text.s, "%s", value.word);
     else if (is_real(id))

@@ -5,7 +5,7 @@
 
 /* The option's kind says which field holds it; the others are 0. */
 typedef struct OptionValue {
-    int64_t number; /* INT, BYTES, CHOICE, RECOMPUTE */
+    int64_t number; /* INT, BYTES, CHOICE, RECOMPUTE, LINEARS */
     double real;    /* REAL, SECONDS, PERCENT, SCALE */
     char word[40];  /* PRESET, DEVICE; of MODEL its hash, "" of a preset */
     ModelSpec

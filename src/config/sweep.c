@@ -232,8 +232,10 @@ static Status make_cell(const Reader *r, int index, Config *cell)
         cell->comm_precision = COMM_PRECISION_AUTO;
     }
     if (cell->ranks <= 1 || cell->parallel != PARALLEL_DDP) cell->bucket = 0;
-    if (cell->precision != PRECISION_FP8 && r->axes[OPTION_PRECISION].n > 0)
-        cell->fp8_recipe = FP8_RECIPE_CURRENT; /* it has none */
+    if (cell->precision != PRECISION_FP8 && r->axes[OPTION_PRECISION].n > 0) { /* it has none */
+        cell->fp8_recipe = FP8_RECIPE_CURRENT;
+        cell->fp8_layers = CONFIG_LINEARS_ALL;
+    }
     const int64_t positions = cell->model.positions;
     if (r->axes[OPTION_CTX].n == 0 && positions > 0 && positions < cell->ctx) cell->ctx = positions;
     return config_check(cell);

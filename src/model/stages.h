@@ -68,6 +68,8 @@ void transform_recompute_gate(Builder *b);
 
 /* Follows transform_recompute(). */
 void transform_fp8(Builder *b, Model *model);
+/* Which linear layer of a block the matmul is of, by its scope; LINEAR_COUNT: of none. */
+LinearLayer transform_fp8_linear(const Node *node);
 /* Enters what this step has seen of the numbers' sizes: the end of a step without an optimizer, otherwise
  * before that decides. `has_norm`: all gradients have been looked at already. */
 void transform_fp8_end(Builder *b, const Model *model, bool has_norm);

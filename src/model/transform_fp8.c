@@ -52,9 +52,17 @@ static bool is_linear(const Node *node)
     return node->op == OP_matmul && node->layer != PLAN_NONE;
 }
 
-static bool is_replaced(const Plan *plan, const Node *node)
+static bool is_wanted(const Model *model, const Node *node)
 {
-    return is_linear(node) && fits(plan_in(plan, node, 0)) && fits(plan_in(plan, node, 1));
+    return is_linear(node) &&
+           config_linears_have(model->config.fp8_layers, transform_fp8_linear(node));
+}
+
+static bool is_replaced(const Work *w, const Node *node)
+{
+    const Plan *plan = w->b->plan;
+    return is_wanted(w->model, node) && fits(plan_in(plan, node, 0)) &&
+           fits(plan_in(plan, node, 1));
 }
 
 static void find_sides(const Plan *plan, const Node *node, Side side[2])
@@ -65,6 +73,23 @@ static void find_sides(const Plan *plan, const Node *node, Side side[2])
                      backward ? QUANTIZE_GRADIENTS : QUANTIZE_ACTIVATIONS};
     side[1] = (Side){plan_in_id(plan, node, 1), !node->attr.transpose_b,
                      of_weight ? QUANTIZE_ACTIVATIONS : QUANTIZE_WEIGHTS};
+}
+
+LinearLayer transform_fp8_linear(const Node *node)
+{
+    static const struct {
+        const char *scope;
+        LinearLayer linear;
+    } list[] = {{"attn/qkv", LINEAR_QKV},
+                {"attn/output", LINEAR_OUTPUT},
+                {"ffn/w13", LINEAR_W13},
+                {"ffn/w1", LINEAR_W13},
+                {"ffn/w2", LINEAR_W2}};
+    const char *slash = strchr(node->scope, '/');
+    for (size_t i = 0; slash && i < sizeof list / sizeof *list; i++) {
+        if (strcmp(slash + 1, list[i].scope) == 0) return list[i].linear;
+    }
+    return LINEAR_COUNT;
 }
 
 /* What is left of "layer.3/ffn/w2", once for all blocks. */
@@ -82,8 +107,8 @@ static void find_quantized(Work *w)
     const Plan *plan = w->b->plan;
     for (int i = 0; i < plan->n_nodes; i++) {
         Side side[2];
-        if (!is_linear(&plan->nodes[i])) continue;
-        if (!is_replaced(plan, &plan->nodes[i])) {
+        if (!is_wanted(w->model, &plan->nodes[i])) continue;
+        if (!is_replaced(w, &plan->nodes[i])) {
             note_left(w->model, &plan->nodes[i]);
             continue;
         }
@@ -220,7 +245,7 @@ static void rebuild(Work *w)
     plan->nodes = NULL;
     plan->n_nodes = 0;
     for (int i = 0; i < n && w->b->status == ST_OK; i++) {
-        if (is_replaced(plan, &old[i]))
+        if (is_replaced(w, &old[i]))
             multiply(w, &old[i]);
         else
             w->b->status = plan_append_node(plan, &old[i]);

@@ -1,7 +1,7 @@
 /* The whole step of the project's own model on a GPU. */
 #include "accumulate_checks.h"
 #include "bench/limits/placement.h"
-#include "fp8_harness.h"
+#include "fp8_products.h"
 #include "gpu/step_checks_cuda.h"
 #include "recompute_harness.h"
 
@@ -108,8 +108,18 @@ static void test_overflow_is_skipped(void **state)
 
 /* ---- fp8 ---- */
 
+static void check_fp8_products(const Config *c)
+{
+    Step step;
+    open_step_on(&step, c, MODE_FWD_BWD, DT_F32, BACKEND_cuda, 1);
+    if (c->fp8_recipe == FP8_RECIPE_DELAYED)
+        forward_backward(&step); /* the history: of the same numbers */
+    check_step_products(&step, c->fp8_recipe, (int)c->model.num_layers);
+    close_step(&step);
+}
+
 /* bf16 is 0.01 away from float64, fp8 0.1; a wrong operand or scale is 1 or more. No closer: two steps
- * that differ in the order of their sums alone are as far apart (tests/unit/exec/test_fp8_step.c). */
+ * that differ in the order of their sums alone are as far apart (tests/fp8_products.h). */
 static void check_fp8_numbers(const Config *c)
 {
     Config plain = *c;
@@ -160,11 +170,13 @@ static void test_fp8(void **state)
         if (placement_check_gpu(&c, backend_api(BACKEND_cuda)->capability(0)) != ST_OK) continue;
         c.attention = ATTENTION_NAIVE;
         c.exec = EXEC_EAGER;
+        check_fp8_products(&c);
         check_fp8_numbers(&c);
         c.attention = ATTENTION_FUSED;
         c.exec = EXEC_GRAPH;
         check_fp8_numbers(&c);
         c.exec = EXEC_FUSED;
+        check_fp8_products(&c);
         check_fp8_numbers(&c);
         check_fp8_bits(&c);
         c.model.num_layers = 2;

@@ -97,6 +97,8 @@ static Status put_planned(Record *r, const CellOpen *cell)
     if (fit->model.n_elements > 0) TRY(record_put_int(r, "parameters", fit->model.n_elements));
     if (fit->before_backward > 0)
         TRY(record_put_number(r, "mem_before_bwd_mib", (double)fit->before_backward / mib));
+    if (fit->model.config.precision == PRECISION_FP8) /* what `auto` became */
+        TRY(record_put_text(r, "fp8_layers", config_linears_text(fit->model.config.fp8_layers).s));
     if (*fit->model.fp8.left) TRY(record_put_text(r, "fp8_left", fit->model.fp8.left));
     TRY(put_shortages(r, cell->config, fit));
     if (!fit->fits) return ST_OK;

@@ -20,6 +20,7 @@ static Status check(const Config *config)
     if (c.subject == SUBJECT_COLLECTIVE) return ST_OK; /* it has no plan */
     if (c.recompute == CONFIG_RECOMPUTE_AUTO) c.recompute = CONFIG_RECOMPUTE_BLOCK;
     TRY(placement_find(&c, &place));
+    if (c.fp8_layers == CONFIG_LINEARS_AUTO) c.fp8_layers = CONFIG_LINEARS_ALL;
     return placement_plan(&place, &c, c.mode, &model, &binding);
 }
 

@@ -192,10 +192,11 @@ bool fit_all(const Config *configs, int n, size_t room)
 {
     const Placement placement = {.backend = BACKEND_cpu, .threads = 1, .name = "cpu"};
     for (int i = 0; i < n; i++) {
-        const Config *c = &configs[i];
-        const size_t own = c->memory_limit > 0 ? (size_t)c->memory_limit : SIZE_MAX;
+        Config c = configs[i];
+        const size_t own = c.memory_limit > 0 ? (size_t)c.memory_limit : SIZE_MAX;
         size_t bytes = 0;
-        if (fit_planned_bytes(c, &placement, c->mode, &bytes) != ST_OK) continue;
+        if (c.fp8_layers == CONFIG_LINEARS_AUTO) c.fp8_layers = CONFIG_LINEARS_ALL;
+        if (fit_planned_bytes(&c, &placement, c.mode, &bytes) != ST_OK) continue;
         if (bytes + fit_allowance(&placement) > (own < room ? own : room)) return false;
     }
     return true;

@@ -163,9 +163,11 @@ Status fit_search(const Config *config, const Placement *placement, size_t resid
                   const size_t need[MODE_COUNT], FitLimit *fits, int n)
 {
     size_t least = need[config->mode];
-    for (int i = 0; i < n; i++) TRY(look_at_limit(config, placement, resident, need, &fits[i]));
+    Config settled; /* no other size is measured for --fp8-layers auto */
+    TRY(placement_settle_fp8(config, placement, &settled));
+    for (int i = 0; i < n; i++) TRY(look_at_limit(&settled, placement, resident, need, &fits[i]));
     if (config->recompute == CONFIG_RECOMPUTE_AUTO)
-        TRY(fit_search_need(config, placement, config->mode, resident, &least));
-    TRY(search(config, placement, resident, least, OPTION_BATCH, fits, n));
-    return search(config, placement, resident, least, OPTION_CTX, fits, n);
+        TRY(fit_search_need(&settled, placement, config->mode, resident, &least));
+    TRY(search(&settled, placement, resident, least, OPTION_BATCH, fits, n));
+    return search(&settled, placement, resident, least, OPTION_CTX, fits, n);
 }

@@ -3,15 +3,12 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/i64.h"
-#include "base/rng.h"
-#include "exec/session.h"
+#include "bench/limits/timed_plan.h"
 #include "model/model.h"
-#include "ops/element.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 const LimitsBudget limits_matmul_budget = {.large = 0.15, .model = 0.06, .repeats = 5};
@@ -46,16 +43,6 @@ static int at_most(int repeats)
 
 /* ---- a plan of matmuls, each with operands of its own ---- */
 
-typedef struct Engine {
-    Plan plan;
-    Binding binding;
-    Session session;
-    int copies, runs; /* nodes of the plan; how often it runs for one time */
-} Engine;
-
-/* The tensors of a copy; the scale, one for both operands, with 8-bit floats alone. */
-enum { A, B, C, SCALE };
-
 /* 8-bit operands lie along k. */
 static int write_operand(Builder *b, const char *name, Precision precision, int64_t rows, int64_t k,
                          bool transpose)
@@ -82,117 +69,38 @@ static void write_node(Builder *b, const Shape *p, Precision precision)
     if (b->status == ST_OK) b->plan->tensors[y].keep = true; /* no two share their memory */
 }
 
-static Status write_plan(Engine *e, const Shape *p, Precision precision)
+static Status write_plan(Plan *plan, const Shape *p, Precision precision, int copies)
 {
     Builder b;
-    builder_init(&b, &e->plan);
+    builder_init(&b, plan);
     b.phase = PHASE_FORWARD;
     builder_scope(&b, PLAN_NONE, "matmul");
-    for (int i = 0; i < e->copies; i++) write_node(&b, p, precision);
+    for (int i = 0; i < copies; i++) write_node(&b, p, precision);
     const Status status = b.status;
     builder_free(&b);
     return status;
 }
 
-/* Random numbers in [-1, 1), a prime number of them over and over: zeros and regular patterns switch
- * fewer transistors, and a GPU at its power limit then runs faster than it does in training. */
-enum { PATTERN = 1048573 };
-
-static void fill_numbers(void *data, DType dtype, int64_t n)
+static void pause_in(const LimitsBudget *budget)
 {
-    const size_t size = plan_dtype_size(dtype);
-    const int64_t first = i64_min(n, PATTERN);
-    for (int64_t i = 0; i < first; i++) {
-        element_set(data, dtype, i, 2 * rng_uniform(1, 0, (uint64_t)i) - 1);
-    }
-    for (int64_t i = first; i < n; i += PATTERN) {
-        const int64_t here = n - i < PATTERN ? n - i : PATTERN;
-        memcpy((char *)data + (size_t)i * size, data, (size_t)here * size);
-    }
-}
-
-/* The operand of every copy. */
-static Status fill(Engine *e, int operand)
-{
-    const int each = e->plan.n_tensors / e->copies;
-    const Tensor *t = &e->plan.tensors[operand];
-    CLEANUP(array_free) void *data = malloc(plan_bytes(t));
-    if (!data) return NO_MEMORY("for %zu bytes of numbers", plan_bytes(t));
-    fill_numbers(data, t->dtype, plan_elements(t));
-    for (int i = 0; i < e->copies; i++) TRY(session_upload(&e->session, each * i + operand, data));
-    return ST_OK;
-}
-
-static void close_engine(Engine *e)
-{
-    session_close(&e->session);
-    binding_free(&e->binding);
-    plan_free(&e->plan);
-}
-
-/* Everything is warm after a first run; a GPU then replays the launches as a graph. */
-static Status warm_up(Engine *e)
-{
-    TRY(session_run(&e->session, PHASE_FORWARD));
-    if (!e->session.api->capture_begin) return ST_OK;
-    TRY(e->session.api->sync(e->session.backend));
-    TRY(session_capture(&e->session));
-    return session_run(&e->session, PHASE_FORWARD);
-}
-
-static Status open_engine(Engine *e, const Placement *place, const Shape *p, Precision precision)
-{
-    e->plan = (Plan){0};
-    TRY(write_plan(e, p, precision));
-    TRY(binding_make(&e->binding, &e->plan, place->backend, place->threads, NULL));
-    TRY(session_open(&e->session, &e->binding, place->device));
-    TRY(fill(e, A));
-    TRY(fill(e, B));
-    if (precision == PRECISION_FP8) TRY(fill(e, SCALE));
-    if (place->backend == BACKEND_cpu) blas_cpu_set_threads(place->threads);
-    return warm_up(e);
-}
-
-/* Of all runs; by the device's own clock where work is queued. */
-static Status time_runs(Engine *e, double *seconds)
-{
-    const BackendApi *api = e->session.api;
-    const double start = clock_seconds();
-    if (api->mark) TRY(api->mark(e->session.backend, 0));
-    for (int i = 0; i < e->runs; i++) TRY(session_run(&e->session, PHASE_FORWARD));
-    *seconds = clock_seconds() - start;
-    if (!api->mark) return ST_OK;
-    TRY(api->mark(e->session.backend, 1));
-    return api->elapsed(e->session.backend, 0, 1, seconds);
-}
-
-/* A queue is timed over several milliseconds: marks and launches cost microseconds. */
-static Status choose_runs(Engine *e, const LimitsBudget *budget)
-{
-    static const double long_enough = 5e-3;
-    enum { MOST = 1000 };
-    double seconds = 0;
-    if (!e->session.api->mark) return ST_OK;
-    TRY(time_runs(e, &seconds));
     if (budget->pause) budget->pause(budget->self);
-    const double runs = long_enough / seconds;
-    e->runs = runs < 1 ? 1 : runs > MOST ? MOST : (int)runs + 1;
-    return ST_OK;
 }
 
 /* As often as the budget repeats; after two times only while they took less than `most` seconds. */
 static Status time_matmul(const Placement *place, const Shape *p, Precision precision, int copies,
                           const LimitsBudget *budget, double most, Times *times)
 {
-    CLEANUP(close_engine) Engine e = {.copies = copies, .runs = 1};
+    CLEANUP(timed_plan_close) TimedPlan timed = {0};
     double seconds = 0, spent = 0;
-    TRY(open_engine(&e, place, p, precision));
-    TRY(choose_runs(&e, budget));
+    TRY(write_plan(&timed.plan, p, precision, copies));
+    TRY(timed_plan_open(&timed, place->backend, place->device, place->threads));
+    TRY(timed_plan_choose_runs(&timed));
+    pause_in(budget);
     times->n = 0;
     while (times->n < at_most(budget->repeats) && (times->n < 2 || spent < most)) {
-        TRY(time_runs(&e, &seconds));
-        if (budget->pause) budget->pause(budget->self);
-        times->seconds[times->n++] = seconds / ((double)e.copies * e.runs);
+        TRY(timed_plan_run(&timed, &seconds));
+        pause_in(budget);
+        times->seconds[times->n++] = seconds / ((double)copies * timed.runs);
         spent += seconds;
     }
     return ST_OK;
@@ -262,7 +170,7 @@ static Status allocate_numbers(int64_t n, void **memory)
     if (!(*memory = aligned_alloc(PAGE, bytes)))
         return NO_MEMORY("for %zu bytes of numbers", bytes);
     (void)madvise(*memory, bytes, MADV_HUGEPAGE);
-    fill_numbers(*memory, DT_F32, n);
+    timed_plan_fill(*memory, DT_F32, n);
     return ST_OK;
 }
 

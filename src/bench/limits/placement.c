@@ -2,6 +2,7 @@
 
 #include "backend/cpu_threads.h"
 #include "base/i64.h"
+#include "bench/limits/fp8_linears.h"
 #include "ops/gpu_support.h"
 
 #include <stdio.h>
@@ -48,6 +49,10 @@ static Status choose_device(const Config *config, Placement *p)
 
 static Status check_cpu(const Config *config)
 {
+    if (config->precision == PRECISION_FP8 && config->fp8_layers == CONFIG_LINEARS_AUTO) {
+        return FAIL(ST_UNSUPPORTED, "--fp8-layers auto measures where fp8 is faster, and on a CPU "
+                                    "it is emulated: name the layers, as --fp8-layers w13+w2");
+    }
     if (config->precision == PRECISION_TF32) {
         return FAIL(ST_UNSUPPORTED,
                     "tf32 is a format of GPU tensor cores: on a CPU use fp32 or bf16");
@@ -207,10 +212,17 @@ Status placement_find(const Config *config, Placement *p)
                 config->device);
 }
 
+Status placement_settle_fp8(const Config *config, const Placement *p, Config *settled)
+{
+    return fp8_linears_settle(config, p->backend, p->here ? p->device : -1, p->threads, settled);
+}
+
 Status placement_plan(const Placement *p, const Config *config, Mode mode, Model *model,
                       Binding *binding)
 {
-    return step_plan_make(model, binding, config, mode, p->backend, p->capability, p->threads);
+    Config settled;
+    TRY(placement_settle_fp8(config, p, &settled));
+    return step_plan_make(model, binding, &settled, mode, p->backend, p->capability, p->threads);
 }
 
 Config placement_settle(const Config *config, const Placement *placement)

@@ -32,6 +32,9 @@ Status placement_find(const Config *config, Placement *placement);
 /* ST_UNSUPPORTED: its numbers can be had there, its time and memory cannot. */
 Status placement_check_timed(const Config *config, const Placement *placement);
 
+/* The config with the set of layers that `--fp8-layers auto` becomes there (bench/limits/fp8_linears.h). */
+Status placement_settle_fp8(const Config *config, const Placement *placement, Config *settled);
+
 /* The plan of a step there (exec/step_plan.h). */
 Status placement_plan(const Placement *placement, const Config *config, Mode mode, Model *model,
                       Binding *binding);

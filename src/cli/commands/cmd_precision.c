@@ -15,11 +15,14 @@ static bool is_new(const Config *cells, int n, const Config *c)
     return true;
 }
 
-/* Recipes are of fp8 alone. */
+/* Recipes and sets of layers are of fp8 alone. */
 static void add_recipes(const Settings *settings, Config c, Config cells[MOST_CELLS], int *n)
 {
     const bool all = c.precision == PRECISION_FP8 && !settings->given[OPTION_FP8_RECIPE];
-    if (c.precision != PRECISION_FP8) c.fp8_recipe = FP8_RECIPE_CURRENT;
+    if (c.precision != PRECISION_FP8) {
+        c.fp8_recipe = FP8_RECIPE_CURRENT;
+        c.fp8_layers = CONFIG_LINEARS_ALL;
+    }
     for (int r = 0; r < (all ? FP8_RECIPE_COUNT : 1); r++) {
         if (all) c.fp8_recipe = (Fp8Recipe)r;
         if (is_new(cells, *n, &c)) cells[(*n)++] = c;
@@ -92,8 +95,8 @@ const Command cmd_precision = {
     .help = help,
     .options = {.taken = OPTION_LIST(
                     OPTIONS_DIMS, OPTION_DEVICE, OPTION_PRECISION, OPTION_FP8_RECIPE,
-                    OPTION_ATTENTION, OPTION_EXEC, OPTION_THREADS, OPTION_WARMUP, OPTION_STEPS,
-                    OPTION_SAMPLE_TIME, OPTION_SEED, OPTION_STAT, OPTION_LOSS_SCALE,
+                    OPTION_FP8_LAYERS, OPTION_ATTENTION, OPTION_EXEC, OPTION_THREADS, OPTION_WARMUP,
+                    OPTION_STEPS, OPTION_SAMPLE_TIME, OPTION_SEED, OPTION_STAT, OPTION_LOSS_SCALE,
                     OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTION_TERMS, OPTION_TERM, OPTION_CURVE,
                     OPTION_DATA, OPTION_LR, OPTION_CLIP, OPTION_RESUME, OPTION_PEER,
                     OPTION_PEER_VARIANT, OPTIONS_OUTPUT),

@@ -81,7 +81,7 @@ static void work_of(const char *key, char work[RECORD_KEY_SIZE])
     work[0] = '\0';
     while (record_key_next(&part)) {
         if (record_key_names(&part, "precision") || record_key_names(&part, "fp8_recipe") ||
-            record_key_names(&part, "loss_scale"))
+            record_key_names(&part, "fp8_layers") || record_key_names(&part, "loss_scale"))
             continue;
         n += (size_t)snprintf(work + n, RECORD_KEY_SIZE - n, " %.*s", (int)part.length, part.text);
     }

@@ -55,6 +55,9 @@ Status export_metadata_put(Safetensors *file, const Config *c, const Model *mode
     snprintf(clip, sizeof clip, "%.17g", c->clip);
     TRY(export_metadata_sizes(file, c));
     TRY(put_model(file, &c->model));
+    if (c->precision == PRECISION_FP8 && model->config.fp8_layers != CONFIG_LINEARS_ALL)
+        TRY(safetensors_metadata(file, "fp8_layers",
+                                 config_linears_text(model->config.fp8_layers).s));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         TRY(safetensors_metadata(file, words[i][0], words[i][1]));
     }

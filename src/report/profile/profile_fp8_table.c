@@ -32,7 +32,7 @@ static bool is_in(const Record *record, const char *precision)
 /* The row in bf16 of the same work as this one in fp8. NULL: there is none. */
 static Status find_bf16(const Record **found, const RecordSet *set, const Record *fp8)
 {
-    static const char *const but[] = {"precision", "fp8_recipe", "attention", "blas"};
+    static const char *const but[] = {"precision", "fp8_recipe", "fp8_layers", "attention", "blas"};
     CLEANUP(text_free) Text work = {0};
     CLEANUP(text_free) Text other = {0};
     *found = NULL;

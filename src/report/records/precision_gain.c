@@ -16,7 +16,7 @@
  * text. False: it is not known what was asked for. */
 static bool put_work(Text *out, const Record *record)
 {
-    static const char *const but[] = {"precision", "fp8_recipe", "attention", "blas"};
+    static const char *const but[] = {"precision", "fp8_recipe", "fp8_layers", "attention", "blas"};
     static const char *const fields[] = {"measured_mode", "warmup", "environment_id"};
     char asked[COLUMN_TEXT];
     text_clear(out);

@@ -192,17 +192,40 @@ void record_notes_definitions(Table *table, const RecordSet *set)
     }
 }
 
+/* The note, unless a row before has told it. */
+static void put_once(Table *table, Text *text, json_t *told)
+{
+    const bool again = json_object_get(told, text_str(text));
+    if (!again && json_object_set_new(told, text_str(text), json_true())) table->failed = true;
+    if (again) text_clear(text);
+    table_note_text(table, text);
+}
+
+/* Linear layers that an fp8 step leaves in bf16, and why. */
+static void put_fp8(Table *table, Text *text, json_t *told, const Record *record)
+{
+    const char *layers = record_text(record, "fp8_layers"), *left = record_text(record, "fp8_left");
+    if (layers && strcmp(layers, "all") != 0) {
+        text_printf(text, "fp8 in %s; the other linear layers are bf16", layers);
+        put_once(table, text, told);
+    }
+    if (!left) return;
+    text_printf(text, "%s stay in bf16: fp8 takes sizes that are multiples of 16", left);
+    put_once(table, text, told);
+}
+
 void record_notes_rows(Table *table, const RecordSet *set, const ColumnSet *shown,
                        const RowWarnings *warnings)
 {
     CLEANUP(text_free) Text text = {0};
     CLEANUP(text_groups_free) TextGroups problems = {0};
-    CLEANUP(json_text_free) json_t *blas_told = json_object();
+    CLEANUP(json_text_free) json_t *told = json_object();
     if (find_problems(&problems, &text, set) != ST_OK) table->failed = true;
     for (size_t i = 0; i < record_set_size(set) && !table->failed; i++) {
-        put_peer_blas(table, &text, blas_told, record_set_at(set, i));
+        put_peer_blas(table, &text, told, record_set_at(set, i));
         put_problem(table, &text, set, &problems, shown, i);
         put_phases(table, &text, shown, record_set_at(set, i));
+        put_fp8(table, &text, told, record_set_at(set, i));
     }
     row_warnings_put(warnings, table);
     const size_t n = json_array_size(set->environments);

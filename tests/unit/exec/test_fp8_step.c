@@ -1,131 +1,9 @@
-/* The step in fp8: each of its products against a simulation in double that knows of tensors and recipes
- * alone, the step against float64, and what stays from step to step. Whole steps cannot be held to a
- * simulation: two that differ in the order of their sums alone are 10 % apart after two blocks, since a
- * number that ends on the other side of a middle moves by 6 or 12 % in 8 bits, and moves others. */
-#include "base/i64.h"
-#include "fp8_harness.h"
+/* The step in fp8: each of its products against a simulation, the step against float64, and what stays from
+ * step to step. */
+#include "fp8_products.h"
 #include "recompute_harness.h"
 
 /* ---- products ---- */
-
-/* A tensor when it was quantized, in double: what is left of it when products run has been reused. */
-typedef struct Simulation {
-    Fp8Recipe recipe;
-    double **before; /* of each tensor of the plan; owned */
-    float *recent;   /* of each, with delayed: the largest number of earlier steps; owned */
-    int products;
-} Simulation;
-
-/* An operand of a product, its rows along k. */
-typedef struct Matrix {
-    double *x; /* owned */
-    int64_t rows, cols;
-    bool weight;
-    Float8 format;
-    float recent; /* with delayed */
-} Matrix;
-
-static Status remember(Simulation *s, const ObserverEvent *event, int id, int recent)
-{
-    const Tensor *t = &event->plan->tensors[id];
-    free(s->before[id]);
-    s->before[id] = malloc((size_t)plan_elements(t) * sizeof(double));
-    assert_true(s->before[id] && plan_contiguous(t) && t->dtype == DT_BF16);
-    for (int64_t i = 0; i < plan_elements(t); i++)
-        s->before[id][i] = element_get(event->memory[id], t->dtype, i);
-    if (recent != PLAN_NONE) s->recent[id] = *(const float *)event->memory[recent];
-    return ST_OK;
-}
-
-static void round_block(const Matrix *m, int64_t r0, int64_t r1, int64_t k0, int64_t k1)
-{
-    float amax = m->recent;
-    for (int64_t r = r0; r < r1; r++) {
-        for (int64_t k = k0; k < k1 && m->recent == 0; k++)
-            amax = fmaxf(amax, fabsf((float)m->x[r * m->cols + k]));
-    }
-    if (amax == 0) return;
-    const float factor = float8_largest(m->format) / amax, scale = 1 / factor;
-    for (int64_t r = r0; r < r1; r++) {
-        for (int64_t k = k0; k < k1; k++) {
-            double *x = &m->x[r * m->cols + k];
-            const uint8_t code = float8_to(m->format, (float)*x * factor);
-            *x = (double)scale * (double)float8_from(m->format, code);
-        }
-    }
-}
-
-static void round_matrix(const Matrix *m, Fp8Recipe recipe)
-{
-    const bool block = recipe == FP8_RECIPE_BLOCK, row = recipe == FP8_RECIPE_ROWWISE;
-    const int64_t high = row || (block && !m->weight) ? 1 : block ? 128 : m->rows;
-    const int64_t wide = block ? 128 : m->cols;
-    for (int64_t r = 0; r < m->rows; r += high) {
-        for (int64_t k = 0; k < m->cols; k += wide)
-            round_block(m, r, i64_min(r + high, m->rows), k, i64_min(k + wide, m->cols));
-    }
-}
-
-static Matrix matrix(const Simulation *s, const Plan *plan, const Node *node, int input)
-{
-    const bool backward = node->phase == PHASE_BACKWARD;
-    const bool tensorwise = s->recipe == FP8_RECIPE_CURRENT || s->recipe == FP8_RECIPE_DELAYED;
-    const Fp8Source source = fp8_source(plan, plan_in_id(plan, node, input));
-    const bool of_weight =
-        fp8_source(plan, plan_in_id(plan, node, 0)).transposed; /* d(w) = d(y)^T x */
-    const Tensor *t = &plan->tensors[source.tensor];
-    const int64_t rows = plan_rows(t), cols = plan_width(t);
-    Matrix m = {.x = malloc((size_t)(rows * cols) * sizeof *m.x),
-                .rows = source.transposed ? cols : rows,
-                .cols = source.transposed ? rows : cols,
-                .weight = input == 1 && !of_weight,
-                .recent = s->recent[source.tensor],
-                .format = backward && input == 0 && tensorwise ? FLOAT8_E5M2 : FLOAT8_E4M3};
-    assert_non_null(m.x);
-    for (int64_t r = 0; r < m.rows; r++) {
-        for (int64_t k = 0; k < m.cols; k++) {
-            const int64_t i = source.transposed ? k * cols + r : r * cols + k;
-            m.x[r * m.cols + k] = s->before[source.tensor][i];
-        }
-    }
-    round_matrix(&m, s->recipe);
-    return m;
-}
-
-static void compare_product(const Simulation *s, const ObserverEvent *event, const Node *node)
-{
-    const Matrix a = matrix(s, event->plan, node, 0), b = matrix(s, event->plan, node, 1);
-    const int out = plan_out_id(event->plan, node, 0);
-    double difference = 0, size = 0;
-    assert_true(a.cols == b.cols && plan_contiguous(&event->plan->tensors[out]));
-    for (int64_t i = 0; i < a.rows; i++) {
-        for (int64_t j = 0; j < b.rows; j++) {
-            double want = 0;
-            for (int64_t k = 0; k < a.cols; k++) want += a.x[i * a.cols + k] * b.x[j * b.cols + k];
-            const double got =
-                element_get(event->memory[out], event->plan->tensors[out].dtype, i * b.rows + j);
-            difference += (got - want) * (got - want);
-            size += want * want;
-        }
-    }
-    const double error = sqrt(difference / size);
-    if (!(error <= 0x1p-8)) fail_msg("%s: a product is off by %g", node->scope, error);
-    free(a.x);
-    free(b.x);
-}
-
-static Status watch(void *self, const ObserverEvent *event)
-{
-    Simulation *s = self;
-    const Plan *plan = event->plan;
-    const Node *node = &plan->nodes[event->node];
-    if (node->op == OP_quantize)
-        return remember(s, event, plan_in_id(plan, node, 0), plan_in_id(plan, node, 1));
-    if (node->op != OP_scaled_matmul) return ST_OK;
-    compare_product(s, event, node);
-    s->products++;
-    return ST_OK;
-}
 
 static void check_products(Fp8Recipe recipe, Exec exec)
 {
@@ -133,18 +11,9 @@ static void check_products(Fp8Recipe recipe, Exec exec)
     Step step;
     c.exec = exec;
     open_step(&step, &c, MODE_FWD_BWD, DT_F32, 2);
-    const int n = step.model.plan.n_tensors;
-    Simulation s = {recipe, calloc((size_t)n, sizeof *s.before),
-                    calloc((size_t)n, sizeof *s.recent), 0};
-    assert_true(s.before && s.recent);
     if (recipe == FP8_RECIPE_DELAYED)
         forward_backward(&step); /* the history: of the same numbers */
-    ASSERT_OK(session_observe(&step.run.session, (Observer){&s, NULL, watch}));
-    forward_backward(&step);
-    assert_int_equal(s.products, 3 * (exec == EXEC_EAGER ? 7 : 4));
-    for (int i = 0; i < n; i++) free(s.before[i]);
-    free(s.before);
-    free(s.recent);
+    check_step_products(&step, recipe, 1);
     close_step(&step);
 }
 

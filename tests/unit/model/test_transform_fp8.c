@@ -1,6 +1,7 @@
 /* The plan of a step in fp8 beside that of the same step in bf16: the same products of the same tensors. */
 #include "fp8_harness.h"
 #include "memory_map.h"
+#include "model/stages.h"
 #include "small_architectures.h"
 
 typedef struct Plans {
@@ -129,6 +130,36 @@ static void test_nothing_fits(void **state)
     close_plans(&p);
 }
 
+static int products_in(const Plan *plan, LinearLayer linear, OpKind op)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_nodes; i++)
+        n += plan->nodes[i].op == op && transform_fp8_linear(&plan->nodes[i]) == linear;
+    return n;
+}
+
+/* --fp8-layers: every set of layers, and those alone. */
+static void test_some_layers(void **state)
+{
+    (void)state;
+    for (int64_t set = 0; set <= CONFIG_LINEARS_AUTO; set++) {
+        Config c = fp8_config((Fp8Recipe)(set % FP8_RECIPE_COUNT));
+        Model m;
+        c.fp8_layers = set;
+        c.exec = EXEC_FUSED;
+        ASSERT_OK(model_build(&m, &c, MODE_TRAIN, DT_F32));
+        for (int i = 0; i < LINEAR_COUNT; i++) {
+            const bool all = set == CONFIG_LINEARS_ALL || set == CONFIG_LINEARS_AUTO;
+            const bool in = all || (set < CONFIG_LINEARS_SETS && set & 1 << i);
+            const int n = 3 * (int)c.model.num_layers;
+            assert_int_equal(products_in(&m.plan, (LinearLayer)i, OP_scaled_matmul), in ? n : 0);
+            assert_int_equal(products_in(&m.plan, (LinearLayer)i, OP_matmul), in ? 0 : n);
+        }
+        assert_string_equal(m.fp8.left, ""); /* nothing is left for its size */
+        model_free(&m);
+    }
+}
+
 /* ---- what is kept for backward ---- */
 
 static bool is_made_in(const Plan *plan, int tensor, Phase phase)
@@ -197,9 +228,9 @@ static void test_layouts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_products), cmocka_unit_test(test_architectures),
-        cmocka_unit_test(test_nothing_fits),  cmocka_unit_test(test_saved_in_8_bits),
-        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_same_products),   cmocka_unit_test(test_architectures),
+        cmocka_unit_test(test_some_layers),     cmocka_unit_test(test_nothing_fits),
+        cmocka_unit_test(test_saved_in_8_bits), cmocka_unit_test(test_layouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
