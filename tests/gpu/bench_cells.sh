@@ -14,4 +14,13 @@ sed 's/"[^"]*"/quoted/g' "$work/cells.csv" | awk -F, '
     status != "ok" && status != "unsupported" { print "FAILED: " $0; bad = 1 }
     status == "ok" && !first { first = loss }
     status == "ok" && !(loss > 0.98 * first && loss < 1.02 * first) { print "FAILED: loss " loss ", of others " first; bad = 1 }
-    END { print rows " cells, loss " first; exit bad || rows != 15 || !first }'
+    END { print rows " cells, loss " first; exit bad || rows != 15 || !first }' || exit 1
+
+# Which linear layers fp8 makes faster is measured; what is found is in the result.
+"$program" bench --device cuda --size small --num-layers 4 --ctx 512 --precision fp8 --fp8-layers auto,w13+w2 --exec graph --warmup 1 --steps 2 \
+    --format csv --out "$work/fp8.csv" >"$work/log" 2>&1 || { grep -q 'needs a GPU of compute capability' "$work/log" && exit 0; cat "$work/log"; echo 'FAILED: fp8 auto'; exit 1; }
+sed 's/"[^"]*"/quoted/g' "$work/fp8.csv" | awk -F, '
+    NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+    { status = $column["status"]; layers = $column["fp8_layers"]; print "fp8 in " layers ": " status }
+    status != "ok" || layers == "auto" || layers == "" { bad = 1 }
+    END { exit bad || NR != 3 }'

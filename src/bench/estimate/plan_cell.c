@@ -83,6 +83,7 @@ static Status plan_step(PlanCell *cell, const PlanRoom *room)
                              cell->memory.resident, cell->fits[0].limit, &settled));
     TRY(placement_plan(&cell->placement, &settled, settled.mode, &model, &binding));
     TRY(describe(cell, room->machine, &model, &binding));
+    TRY(fp8_memory_make(&cell->fp8_memory, &cell->placement, &settled, &model.plan, &binding.mem));
     return forecast(cell, room, &settled, &binding);
 }
 

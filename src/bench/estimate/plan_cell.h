@@ -4,6 +4,7 @@
 #include "bench/estimate/comm_forecast.h"
 #include "bench/estimate/fit_advice.h"
 #include "bench/estimate/fit_search.h"
+#include "bench/estimate/fp8_memory.h"
 #include "bench/estimate/plan_parts.h"
 #include "bench/limits/limits.h"
 #include "bench/record/record_set.h"
@@ -37,6 +38,7 @@ typedef struct PlanCell {
     HeadChunks head;
     char fp8_left[96]; /* Model.fp8.left */
     PlanMemory memory;
+    Fp8Memory fp8_memory;
     double
         roof_seconds; /* the least a step could take on this machine; NAN: its limits are unknown */
     CommForecast forecast;              /* of a step of its ranks, where PlanRoom asks for it */

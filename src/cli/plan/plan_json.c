@@ -69,6 +69,17 @@ static Status put_memory(json_t *json, const PlanCell *cell)
     return planned_config_put_mib(json, "needed_mib", m->need[cell->config->mode]);
 }
 
+/* What is kept from forward to backward, beside the same step in bf16. */
+static Status put_fp8_memory(json_t *json, const PlanCell *cell)
+{
+    const Fp8Kept *bf16 = &cell->fp8_memory.bf16, *fp8 = &cell->fp8_memory.fp8;
+    if (!cell->fp8_memory.known) return ST_OK;
+    TRY(planned_config_put_mib(json, "kept.activations_mib", fp8->activations));
+    TRY(planned_config_put_mib(json, "kept.weights_mib", fp8->weights));
+    TRY(planned_config_put_mib(json, "kept.bf16_activations_mib", bf16->activations));
+    return planned_config_put_mib(json, "kept.bf16_planned_peak_mib", bf16->planned);
+}
+
 /* What recomputation would allow, and what to change where it does not fit. */
 static Status put_more(json_t *json, const PlanCell *cell, int k)
 {
@@ -118,6 +129,7 @@ static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine
     TRY(forecast_table_json(json, cell));
     TRY(put_parts(json, cell));
     TRY(put_memory(json, cell));
+    TRY(put_fp8_memory(json, cell));
     TRY(planned_config_head_json(json, &cell->head));
     if (*cell->fp8_left) TRY(record_put_text(json, "fp8_left", cell->fp8_left));
     return put_fits(json, cell);

@@ -215,6 +215,29 @@ static void memory_by_kind(Table *table, const PlanCell *cell)
     planned_config_fp8_note(table, cell->fp8_left);
 }
 
+static void kept_row(Table *table, const char *name, size_t bf16, size_t fp8)
+{
+    const double more = (double)fp8 - (double)bf16;
+    TABLE_CELLS(table, name, human_bytes((double)bf16).s, human_bytes((double)fp8).s);
+    table_cell_printf(table, "%s%s",
+                      more > 0   ? "+"
+                      : more < 0 ? "-"
+                                 : "",
+                      human_bytes(fabs(more)).s);
+}
+
+static void memory_of_fp8(Table *table, const PlanCell *cell)
+{
+    const Fp8Kept *bf16 = &cell->fp8_memory.bf16, *fp8 = &cell->fp8_memory.fp8;
+    TABLE_COLUMNS(table, 1, "kept for backward", "in bf16", "in fp8", "change");
+    kept_row(table, "activations", bf16->activations, fp8->activations);
+    kept_row(table, "8-bit weights", bf16->weights, fp8->weights);
+    kept_row(table, "both", bf16->activations + bf16->weights, fp8->activations + fp8->weights);
+    kept_row(table, "planned for the whole step", bf16->planned, fp8->planned);
+    table_note(table, "weights are quantized in forward, in both layouts; the transposed one waits "
+                      "for the gradients");
+}
+
 /* ---- all tables ---- */
 
 Status plan_tables_write(Text *out, const char *format, const PlanTables *tables)
@@ -234,6 +257,10 @@ Status plan_tables_write(Text *out, const char *format, const PlanTables *tables
         TRY(table_write_next(out, format, &table));
         memory_by_kind(&table, &cells[0]);
         TRY(table_write_next(out, format, &table));
+        if (cells[0].fp8_memory.known) {
+            memory_of_fp8(&table, &cells[0]);
+            TRY(table_write_next(out, format, &table));
+        }
     }
     fits(&table, tables);
     return table_write_next(out, format, &table);
