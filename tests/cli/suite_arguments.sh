@@ -32,7 +32,7 @@ put bench '--threads 1 2'
 refused "'2'" 'part bench'
 put bench '--threads --out'
 refused '--threads needs a value' 'part bench'
-for part in limits warmup precision attention profile memory sizes ranks ranks_profile ranks_memory; do
+for part in limits warmup precision attention profile fp8 memory sizes ranks ranks_profile ranks_memory; do
     put $part '--out kept'
     refused "'--out'" "part $part"
     put $part '--threads many'
@@ -88,8 +88,8 @@ ln -s ../kept new/index.html
 cp begun.json s/suite.json
 while read -r part rest; do # the richest of each part
     sed -i "/\"name\": \"$part\"/,/}/s|\"words\": \"\"|\"words\": \"$rest --device cpu --threads 1 --memory-limit 5368709120 --timeout 3\"|" s/suite.json
-done < <(sed -n 's/^WORKLOAD(\([A-Z_]*\), [A-Z]*, "\([^"]*\)", "\([^"]*\)")$/\L\1\E \2 \3/p' "$tests/../src/cli/suite/suite_workloads.def")
-[ "$(grep -c -- '"words": "-*[^"]*--timeout 3"' s/suite.json)" = 10 ] || fail 'not ten parts with words'
+done < <(sed -n 's/^WORKLOAD(\([A-Z0-9_]*\), [A-Z]*, "\([^"]*\)", "\([^"]*\)")$/\L\1\E \2 \3/p' "$tests/../src/cli/suite/suite_workloads.def")
+[ "$(grep -c -- '"words": "-*[^"]*--timeout 3"' s/suite.json)" = 11 ] || fail 'not eleven parts with words'
 "$program" suite --resume s --dry-run >out 2>err </dev/null || fail 'the words of the richest suite are refused'
 
 # ---- a model whose configuration changes between the begin and --resume ----

@@ -23,7 +23,7 @@ json.dump(suite, open('s/suite.json', 'w'))
 P
 "$program" suite --resume s >out 2>err </dev/null || fail "a suite of ranks ended with $?: $(cat err)"
 expect_nothing_left 'a suite of ranks'
-[ "$(grep -c '^\[[0-9]*/11\] roofstep ' err)" = 3 ] || fail "not three parts were run: $(cat err)"
+[ "$(grep -c '^\[[0-9]*/12\] roofstep ' err)" = 3 ] || fail "not three parts were run: $(cat err)"
 python3 - <<'P' || fail "the results"
 import json
 rows = json.load(open('s/ranks.json'))['results']
@@ -34,7 +34,7 @@ assert {r['parallel'] for r in json.load(open('s/ranks_profile/profile.json'))['
 assert all(c.get('status', 'ok') == 'ok' for c in json.load(open('s/ranks_memory.json'))['cells'])
 P
 "$program" validate s/*.json >validated || fail "validate: $(grep ': bad: ' validated)"
-expect validated 'suite.json: ok: a suite, 3 of 3 parts done, 8 skipped'
+expect validated 'suite.json: ok: a suite, 3 of 3 parts done, 9 skipped'
 "$program" --version | grep -q '(no html)' && exit 0
 python3 - <<'P' || fail "the page"
 import json, re

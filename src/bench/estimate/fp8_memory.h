@@ -1,5 +1,5 @@
-/* What 8-bit operands do to the memory of a step: activations are kept for backward in one byte an element, and
- * weights, which lie the other way round for their gradients, come on top. */
+/* What 8-bit operands do to the memory of a step: activations are kept for backward in one byte an element,
+ * and weights, which lie the other way round for their gradients, come on top. */
 #pragma once
 
 #include "bench/limits/placement.h"

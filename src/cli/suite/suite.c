@@ -190,7 +190,7 @@ bool suite_is_in(const char *folder)
 
 Status suite_check_folder(const char *folder)
 {
-    static const char *const parts[] = {".",      "profile", "ranks_profile",
+    static const char *const parts[] = {".",      "profile", "fp8",           "ranks_profile",
                                         "tables", "cache",   "cache/roofstep"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         TRY(folder_check_own(folder, parts[i]));
@@ -283,7 +283,7 @@ Status suite_read(Suite *suite, const char *folder)
 
 void suite_remove_temporaries(const char *folder)
 {
-    static const char *const folders[] = {".", "profile", "ranks_profile", "tables"};
+    static const char *const folders[] = {".", "profile", "fp8", "ranks_profile", "tables"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (output_path(folder, folders[i], path) == ST_OK) temp_file_remove_stale(path);

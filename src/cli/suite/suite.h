@@ -122,6 +122,8 @@ typedef struct SuiteRanks {
  * cannot run; `seconds` are left of the budget. */
 Status suite_plan(Suite *suite, const TimeEstimateRates *rates, const SuiteRanks *ranks,
                   double seconds);
+/* The part cannot run here. Before suite_plan(), whose others then have its time. */
+void suite_plan_skip(Suite *suite, SuitePartId id, const char *why);
 /* Is there anything to run, now or before? */
 bool suite_part_is_over(const SuitePart *part);
 

@@ -213,8 +213,9 @@ static bool has_workload(SuitePartId id, int here)
     return false;
 }
 
-static void skip_part(SuitePart *part, const char *why)
+void suite_plan_skip(Suite *suite, SuitePartId id, const char *why)
 {
+    SuitePart *part = &suite->parts[id];
     part->state = SUITE_SKIPPED;
     snprintf(part->message, sizeof part->message, "%s", why);
 }
@@ -222,13 +223,14 @@ static void skip_part(SuitePart *part, const char *why)
 static void skip_parts(Suite *suite, const TimeEstimateRates *rates, const SuiteRanks *ranks)
 {
     const int here = rates->gpu ? SUITE_ON_GPU : SUITE_ON_CPU;
-    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
-        SuitePart *part = &suite->parts[id];
-        if (!suite_ranks_has((SuitePartId)id)) continue;
-        if (*ranks->why)
-            skip_part(part, ranks->why);
-        else if (!has_workload((SuitePartId)id, here))
-            skip_part(part, "of ranks on GPUs there is bench alone");
+    for (int i = SUITE_LIMITS + 1; i < SUITE_PARTS; i++) {
+        const SuitePartId id = (SuitePartId)i;
+        if (suite_ranks_has(id) && *ranks->why)
+            suite_plan_skip(suite, id, ranks->why);
+        else if (!has_workload(id, here))
+            suite_plan_skip(suite, id,
+                            suite_ranks_has(id) ? "of ranks on GPUs there is bench alone"
+                                                : "on a CPU fp8 is emulated, and has no time");
     }
 }
 

@@ -6,6 +6,7 @@
 #include "bench/cell/progress.h"
 #include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_json.h"
+#include "bench/limits/placement.h"
 #include "bench/measure/child.h"
 #include "bench/measure/interrupt.h"
 #include "cli/command.h"
@@ -241,11 +242,27 @@ static void store_limits_in_folder(const Suite *suite)
         log_warning("cannot store the limits; '%% of limit' will be missing: %s", status_message());
 }
 
+/* A GPU may lack 8-bit products. */
+static Status skip_fp8(Suite *suite)
+{
+    Settings settings;
+    CLEANUP(sweep_free) Sweep sweep = {0};
+    Placement placement;
+    TRY(suite_arguments_parse(suite->device, &cmd_bench.options, &settings, &sweep));
+    Config c = sweep.configs[0];
+    c.precision = PRECISION_FP8;
+    c.fp8_recipe = FP8_RECIPE_DELAYED;
+    const Status status = placement_of(&c, &placement);
+    if (status == ST_UNSUPPORTED) suite_plan_skip(suite, SUITE_FP8, status_message());
+    return status == ST_UNSUPPORTED ? ST_OK : status;
+}
+
 static Status plan_within(Suite *suite, const Limits *limits, double seconds)
 {
     const TimeEstimateRates rates = time_estimate_rates(limits);
     SuiteRanks ranks;
     TRY(suite_ranks_find(&ranks, suite, rates.gpu));
+    if (rates.gpu) TRY(skip_fp8(suite));
     return suite_plan(suite, &rates, &ranks, seconds);
 }
 

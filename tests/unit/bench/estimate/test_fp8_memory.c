@@ -15,8 +15,8 @@ static Fp8Memory memory_of(const Config *c)
     return memory;
 }
 
-/* Of each block h of both norms lies in 8 bits in place of 16, and the attention's output in both; w^T of every
- * linear layer waits in 8 bits. g is made again in backward. */
+/* Of each block h of both norms lies in 8 bits in place of 16, and the attention's output in both; w^T of
+ * every linear layer waits in 8 bits. g is made again in backward. */
 static void test_by_hand(void **state)
 {
     (void)state;

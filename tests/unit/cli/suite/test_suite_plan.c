@@ -50,6 +50,7 @@ static void more_time_runs_more(void **state)
     (void)state;
     for (int part = SUITE_LIMITS + 1; part < SUITE_PARTS; part++) {
         const SuitePartId id = (SuitePartId)part;
+        if (id == SUITE_FP8) continue; /* of GPUs alone */
         assert_int_equal(rank_of(&full, id, SUITE_ON_CPU), 0);
         assert_true(rank_of(&longer, id, SUITE_ON_CPU) <= rank_of(&brief, id, SUITE_ON_CPU));
     }
@@ -155,6 +156,16 @@ static void ranks_are_skipped_where_they_cannot_run(void **state)
     assert_int_equal(gpu.parts[SUITE_RANKS_PROFILE].state, SUITE_SKIPPED);
 }
 
+static void fp8_is_for_gpus(void **state)
+{
+    (void)state;
+    const Suite gpu = planned(600, "", true, true), cpu = planned(600, "", false, true);
+    assert_int_equal(gpu.parts[SUITE_FP8].state, SUITE_WAITING);
+    assert_non_null(strstr(gpu.parts[SUITE_FP8].args, "--against bf16"));
+    assert_int_equal(cpu.parts[SUITE_FP8].state, SUITE_SKIPPED);
+    assert_non_null(strstr(cpu.parts[SUITE_FP8].message, "emulated"));
+}
+
 static void a_rank_has_a_quarter_of_the_cores(void **state)
 {
     (void)state;
@@ -172,6 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_are_skipped_where_they_cannot_run),
+        cmocka_unit_test(fp8_is_for_gpus),
         cmocka_unit_test(a_rank_has_a_quarter_of_the_cores),
         cmocka_unit_test(more_time_runs_more),
         cmocka_unit_test(parts_stay_within_the_budget),
