@@ -27,6 +27,7 @@ except ImportError:
     sys.exit("verify_torch: PyTorch is not installed (Debian: apt-get install python3-torch; or pip install torch)")
 
 from export_file import Malformed, read_export, write_export
+from fp8_reference import GRADIENTS, Linears
 
 DIMENSIONS = ("d_model", "d_ff", "num_layers", "num_heads", "vocab", "ctx", "batch")
 # Largest relative error allowed; what is not listed is printed without a bound.
@@ -35,6 +36,7 @@ BOUNDS = {
     "tf32": {"grad": 5e-3},
     "bf16": {"grad": 3e-2},
     "fp16": {"grad": 1e-2},
+    "fp8": {"grad": 3e-2},
 }
 
 
@@ -78,33 +80,37 @@ def linear(x, w, stored):
     return stored(F.linear(x, stored(w)))
 
 
-def attention(x, p, prefix, H, stored, materialised):
+def attention(x, p, prefix, H, stored, materialised, linears):
     """`materialised`: scores are a tensor of their own, as in all but the flash kinds."""
     B, T, C = x.shape
-    q, k, v = (linear(x, p[f"{prefix}.{name}_proj"], stored).view(B, T, H, C // H).transpose(1, 2) for name in "qkv")
+    qkv = linears(x, [p[f"{prefix}.{name}_proj"] for name in "qkv"], f"{prefix}.qkv", stored)
+    q, k, v = (y.view(B, T, H, C // H).transpose(1, 2) for y in qkv)
     scores = (stored if materialised else exact)(stored(rope(q)) @ stored(rope(k)).transpose(-2, -1)) / math.sqrt(C // H)
     future = torch.ones(T, T, dtype=torch.bool, device=x.device).triu(1)
     out = stored(stored(scores.masked_fill(future, -math.inf).softmax(-1)) @ v)
-    return linear(out.transpose(1, 2).reshape(B, T, C), p[f"{prefix}.output_proj"], stored)
+    return linears(out.transpose(1, 2).reshape(B, T, C), [p[f"{prefix}.output_proj"]], f"{prefix}.output", stored)[0]
 
 
-def forward(p, tokens, dim, stored=exact, materialised=False):
-    """The logits. `stored` is applied to whatever mixed precision keeps in 16 bit."""
+def forward(p, tokens, dim, stored=exact, materialised=False, linears=Linears()):
+    """The logits. `stored` is applied to whatever mixed precision keeps in 16 bit, `linears` computes the linear layers of
+    the blocks."""
     x = p["token_embedding"][tokens]
     for i in range(dim["num_layers"]):
         h = stored(rmsnorm(x, p[f"layers.{i}.ln1"]))
-        x = x + attention(h, p, f"layers.{i}.attn", dim["num_heads"], stored, materialised)
+        x = x + attention(h, p, f"layers.{i}.attn", dim["num_heads"], stored, materialised, linears)
         h = stored(rmsnorm(x, p[f"layers.{i}.ln2"]))
         w1, w2, w3 = (p[f"layers.{i}.ffn.w{n}"] for n in (1, 2, 3))
-        gate = stored(F.silu(linear(h, w1, stored)) * linear(h, w3, stored))
-        x = x + linear(gate, w2, stored)
+        h1, h3 = linears(h, [w1, w3], f"layers.{i}.ffn.w13", stored)
+        gate = stored(F.silu(h1) * h3)
+        x = x + linears(gate, [w2], f"layers.{i}.ffn.w2", stored)[0]
     return linear(stored(rmsnorm(x, p["ln_final"])), p["lm_head"], stored)
 
 
 def run_model(initial, tokens, targets, dim, how, stored=exact):
     """What an export holds, computed by PyTorch from the parameters `initial`, in their dtype."""
     params = {name: value.clone().requires_grad_(how["mode"] not in ("fwd", "fwd_grad")) for name, value in initial.items()}
-    return run_steps(params, lambda: forward(params, tokens, dim, stored, how.get("materialised", False)), targets, how)
+    linears = how.get("linears", Linears())
+    return run_steps(params, lambda: forward(params, tokens, dim, stored, how.get("materialised", False), linears), targets, how)
 
 
 def run_steps(params, logits_of, targets, how):
@@ -156,7 +162,9 @@ def describe(metadata):
     except (KeyError, ValueError) as error:
         raise Malformed(f"metadata: {type(error).__name__} {error}") from None
     if how["precision"] == "fp8":
-        raise Malformed("a step in fp8, which this program does not recompute")
+        how["recipe"] = metadata.get("fp8_recipe")
+        if how["recipe"] not in GRADIENTS:
+            raise Malformed(f"metadata: fp8_recipe {how['recipe']}")
     if how["precision"] not in BOUNDS:
         raise Malformed(f"metadata: precision {how['precision']}")
     return dim, how
@@ -220,7 +228,7 @@ def worst_of(found):
 # ---- what no program of that precision can avoid ----
 
 def rounding_type(precision):
-    return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision, torch.float32)
+    return {"bf16": torch.bfloat16, "fp8": torch.bfloat16, "fp16": torch.float16}.get(precision, torch.float32)
 
 
 def stored_as(dtype, scale):
@@ -251,8 +259,9 @@ def neighbours(initial, dtype):
 def rounded_step(initial, tokens, targets, dim, how):
     """The step with no error but its precision's: PyTorch in float32, or float64 that stores in 16 bit what mixed
     precision does."""
-    if how["precision"] in ("bf16", "fp16"):
-        return run_model(initial, tokens, targets, dim, how, stored_as(rounding_type(how["precision"]), how["scale"]))
+    if how["precision"] in ("bf16", "fp16", "fp8"):
+        stored = stored_as(rounding_type(how["precision"]), how["scale"])
+        return run_model(initial, tokens, targets, dim, {**how, "linears": how.get("rounded", Linears())}, stored)
     return run_model({name: value.float() for name, value in initial.items()}, tokens, targets, dim, how)
 
 
@@ -294,6 +303,25 @@ def print_tensors(found, verdicts, brief):
             print(f"{name:40s} {'-' if error is None else format(error, '.3e'):>14s}  {verdicts[name]}")
 
 
+def fp8_linears(metadata, tensors, own_scales):
+    """What the export's linear layers did, with its own scales or with those that the recipe finds."""
+    scales = {name: value for name, value in tensors.items() if name.startswith("scale.")}
+    if any(value.dim() != 2 for value in scales.values()):
+        raise Malformed("a step in fp8 of several micro-batches, which this program does not recompute")
+    layers = metadata.get("fp8_layers", "all").replace("w1+", "w13+")
+    return Linears(metadata["fp8_recipe"], scales if own_scales or metadata["fp8_recipe"] == "delayed" else None,
+                   metadata.get("exec") != "eager", None if layers == "all" else layers.split("+"))
+
+
+def fp8_beside(metadata, tensors, initial, tokens, targets, dim, how):
+    """The largest error of a gradient against the step with the same roundings: the export's own scales. It is no smaller
+    than fp8's own: a number that ends on the other side of a middle moves by 6 or 12 %, and moves others."""
+    linears = fp8_linears(metadata, tensors, True)
+    same = rounded_step(initial, tokens, targets, dim, {**how, "rounded": linears, "mode": "fwd_bwd"})
+    error, name = worst_of(errors(tensors, same, how))["grad"]
+    return f"worst grad     {error:10.3e}  against the same roundings with the export's scales  ({name})"
+
+
 def verify(path, dtype, device, brief):
     metadata, tensors = read_export(path)
     dim, how = describe(metadata)
@@ -305,6 +333,9 @@ def verify(path, dtype, device, brief):
             raise Malformed(f"{name} outside the vocabulary of {dim['vocab']}")
     reference = run_model(initial, tokens, targets, dim, how)
     known = {"tokens", "targets", *reference, *(f"param.{name}" for name in expected)}
+    if how["precision"] == "fp8":
+        how["rounded"] = fp8_linears(metadata, tensors, False)
+        known |= {name for name in tensors if name.startswith("scale.")}
     if set(tensors) - known:
         raise Malformed(f"unexpected tensors: {', '.join(sorted(set(tensors) - known))}")
     found = list(errors(tensors, reference, how))
@@ -313,6 +344,8 @@ def verify(path, dtype, device, brief):
     print(f"{path}: {how['precision']}, {metadata.get('exec', '-')}, {how['mode']}, {how['steps']} steps, against PyTorch {torch.__version__} in {str(dtype)[6:]}")
     for kind, (error, name) in worst_of(found).items():
         print(f"worst {kind:8s} {error:10.3e}  {verdicts[name]}  ({name})")
+    if how["precision"] == "fp8" and how["mode"] in ("train", "fwd_bwd"):
+        print(fp8_beside(metadata, tensors, initial, tokens, targets, dim, how))
     return 1 if any("FAILED" in verdict for verdict in verdicts.values()) else 0
 
 
@@ -330,14 +363,16 @@ def make(args):
     tensors = {"tokens": tokens.int(), "targets": targets.int()}
     tensors.update({f"param.{name}": value for name, value in initial.items()})
     stored = exact if args.precision == "fp32" else stored_as(rounding_type(args.precision), 1)
-    tensors.update(run_model(initial, tokens, targets, dim, how, stored))
+    linears = Linears("current") if args.precision == "fp8" else Linears()
+    tensors.update(run_model(initial, tokens, targets, dim, {**how, "linears": linears}, stored))
+    tensors.update(linears.found)
     if args.spoil:
         tensors[args.spoil] = tensors[args.spoil] * args.spoil_by
     if args.turn:
         gradient = tensors[args.turn.replace("updated.", "grad.")].flatten()
         at = (gradient.abs() - gradient.square().mean().sqrt()).abs().argmin()
         tensors[args.turn].view(-1)[at] += 2 * how["lr"] * how["steps"] * gradient[at].sign()
-    settings = {**dim, **how, "exec": "pytorch"}
+    settings = {**dim, **how, "exec": "pytorch", **({"fp8_recipe": "current"} if args.precision == "fp8" else {})}
     write_export(args.file[0], {name: str(value) for name, value in settings.items()}, tensors)
     return 0
 
@@ -349,8 +384,8 @@ def main():
     parser.add_argument("--float32", action="store_true", help="reference in float32 instead of float64")
     parser.add_argument("--device", default="cpu", help="where the reference is computed: cpu, cuda (cpu)")
     parser.add_argument("--make", action="store_true", help="write FILE with PyTorch in float32 instead of checking it")
-    parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"), default="fp32",
-                        help="with --make (fp32): what mixed precision stores in 16 bit is rounded so")
+    parser.add_argument("--precision", choices=("fp32", "bf16", "fp16", "fp8"), default="fp32",
+                        help="with --make (fp32): what mixed precision stores in 16 bit is rounded so; fp8: recipe current")
     parser.add_argument("--spoil", metavar="TENSOR", help="with --make: that tensor is written too large")
     parser.add_argument("--spoil-by", type=float, default=1.001, help="with --spoil: so many times as large (1.001)")
     parser.add_argument("--turn", metavar="TENSOR", help="with --make: an updated tensor, one element of which went the other way")

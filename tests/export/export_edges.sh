@@ -125,6 +125,33 @@ done
 nodes() { sed -n '/"optimizer"/,/}/s/.*"nodes": \([0-9]*\).*/\1/p' "$work/$1"; }
 [ "$(nodes 1)" = $(($(nodes none) + 1)) ] || wrong 'a scale of 1 does not look at the gradients, or none does'
 
+# In 8 bits the scales are there: of a weight, its largest number as bf16 by that of e4m3.
+for options in '--exec fused' '--exec eager' '--exec fused --fp8-recipe rowwise --fp8-layers w2'; do
+    # shellcheck disable=SC2086 # several words on purpose
+    export_step 0 --d-model 32 --d-ff 48 --num-layers 2 --num-heads 2 --vocab 59 --ctx 16 --batch 1 --precision fp8 $options
+    python3 - "$work/file" "$options" <<'PYTHON' || wrong "fp8 $options: the scales"
+import array, json, struct, sys
+data = open(sys.argv[1], "rb").read()
+(length,) = struct.unpack("<Q", data[:8])
+header = json.loads(data[8:8 + length])
+def values(name):
+    begin, end = (8 + length + offset for offset in header[name]["data_offsets"])
+    return array.array("f", data[begin:end])
+def rounded(x):  # to bf16
+    (bits,) = struct.unpack("<I", struct.pack("<f", x))
+    return struct.unpack("<f", struct.pack("<I", (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000))[0]
+scales = [name for name in header if name.startswith("scale.")]
+some = "w2" in sys.argv[2]
+assert all(".ffn.w2." in name for name in scales) == some, scales
+assert some or len(scales) == 2 * {"--exec fused": 24, "--exec eager": 36}[sys.argv[2]], len(scales)
+for layer in range(2):
+    w = [abs(rounded(x)) for x in values(f"param.layers.{layer}.ffn.w2")]
+    rows = [w[i:i + 48] for i in range(0, len(w), 48)] if some else [w]
+    for row, scale in zip(rows, values(f"scale.layers.{layer}.ffn.w2.weights")):
+        assert abs(scale * 448 - max(row)) < 1e-6 * max(row), (scale, max(row))
+PYTHON
+done
+
 # Where there is nothing to scale, that is said.
 export_step 0 "${one[@]:0:14}" --precision bf16 --loss-scale 8
 grep -q 'warning: --loss-scale does nothing in bf16' "$work/err" || wrong 'no word on a loss scale that does nothing'

@@ -50,6 +50,11 @@ for shape in "96 200 2 3 101 13 3" "128 344 4 8 1009 97 3"; do
         [ $device = cpu ] || export_case $shape --precision $precision --attention auto
     done
 done
+# Every linear layer in 8 bits: what rounding alone costs is the measure.
+for recipe in current delayed rowwise block; do
+    export_case 144 272 2 4 101 16 9 --precision fp8 --fp8-recipe $recipe --attention $fused
+    export_case 144 272 1 4 101 16 9 --precision fp8 --fp8-recipe $recipe --exec eager --fp8-layers qkv+w13
+done
 export_case 96 200 2 3 101 13 3 --clip 0.1
 # Micro-batches, as the one batch that they are together.
 export_case 96 200 2 3 101 13 3 --accumulate 3

@@ -52,6 +52,16 @@ for precision in bf16 fp16; do
     "$verify" --make ordinary --steps 1 --precision $precision --spoil grad.layers.1.attn.k_proj --spoil-by 1.06
     expect 1 ordinary
 done
+# In 8 bits, too, against a step with the same kinds of roundings.
+eight=(--make eight --steps 1 --precision fp8 --ctx 16)
+"$verify" "${eight[@]}"
+expect 0 eight
+grep -q 'with the export.s scales' out || { echo 'FAILED: nothing is said of the same roundings'; failures=$((failures + 1)); }
+"$verify" "${eight[@]}" --spoil grad.layers.0.ffn.w2 --spoil-by 1.4
+expect 1 eight
+"$verify" "${eight[@]}" --precision bf16
+sed 's/"precision": "bf16"/"precision":  "fp8"/' eight >odd # no recipe
+expect 2 odd
 head -c 20000 good >short
 : >empty
 sed 's/"d_model": "32"/"d_model": "34"/' good >misled

@@ -13,6 +13,7 @@
 #include "ops/element.h"
 #include "report/export/export_metadata.h"
 #include "report/export/export_ranks.h"
+#include "report/export/export_scales.h"
 #include "report/export/safetensors.h"
 
 #include <inttypes.h>
@@ -34,6 +35,8 @@ typedef struct Export {
     void *buffer;        /* holds the tokens, or what a parameter's values are made of */
     char *logits;        /* taken when they are made: later they turn into their gradient */
     bool want_logits;
+    ExportScales scales; /* of fp8, of the first step */
+    bool want_scales;
     int64_t micro_batch; /* that runs */
 } Export;
 
@@ -72,6 +75,7 @@ static Status declare(const Export *e)
     TRY(declare_params(e, "param"));
     TRY(safetensors_declare(e->file, "logits", shape(e, e->model->logits)->dtype, 3, logits));
     TRY(safetensors_declare(e->file, "loss", DT_F32, 0, NULL));
+    TRY(export_scales_declare(&e->scales, e->file, &e->model->plan));
     if (config_mode_has_backward(e->model->mode)) TRY(declare_params(e, "grad"));
     if (e->model->mode == MODE_TRAIN) TRY(declare_params(e, "updated"));
     return safetensors_begin_data(e->file);
@@ -150,10 +154,9 @@ static size_t logits_bytes(const Model *model)
     return (size_t)micro_batches(model) * micro_logits_bytes(model);
 }
 
-/* An observer: a node that makes logits, or a chunk of their rows, has just run. */
-static Status catch_logits(void *self, const ObserverEvent *event)
+/* A node that makes logits, or a chunk of their rows, has just run. */
+static Status catch_logits(Export *e, const ObserverEvent *event)
 {
-    Export *e = self;
     const int id = plan_out_id(event->plan, &event->plan->nodes[event->node], 0);
     const int chunk = id - e->model->logits;
     if (!e->want_logits || chunk < 0 || chunk >= e->model->head.n) return ST_OK;
@@ -162,6 +165,15 @@ static Status catch_logits(void *self, const ObserverEvent *event)
     const size_t bytes = plan_bytes(shape(e, e->model->logits)); /* of each chunk but the last */
     char *to = e->logits + (size_t)e->micro_batch * micro_logits_bytes(e->model);
     return session_download(e->session, id, to + (size_t)chunk * bytes);
+}
+
+/* An observer. */
+static Status catch_made(void *self, const ObserverEvent *event)
+{
+    Export *e = self;
+    const Node *node = &event->plan->nodes[event->node];
+    if (e->want_scales) TRY(export_scales_take(&e->scales, e->session, node, e->micro_batch));
+    return catch_logits(e, event);
 }
 
 /* The optimizer will skip a step whose gradients overflowed: told here before it runs, because
@@ -226,7 +238,7 @@ static Status usable_gradients(Export *e, double *loss_scale)
 static Status run_steps(Export *e, ExportSummary *summary)
 {
     double loss_scale = 1;
-    e->want_logits = true;
+    e->want_logits = e->want_scales = true;
     if (!config_mode_has_backward(e->model->mode)) {
         TRY(session_run(e->session, PHASE_FORWARD));
         TRY(e->session->api->sync(e->session->backend));
@@ -236,6 +248,8 @@ static Status run_steps(Export *e, ExportSummary *summary)
     TRY(export_ranks_rows(e->file, e->session->comm, micro_batches(e->model), e->logits,
                           logits_bytes(e->model)));
     TRY(write_loss(e, &summary->loss));
+    TRY(export_scales_write(&e->scales, e->file));
+    e->want_scales = false;
     if (!config_mode_has_backward(e->model->mode)) return ST_OK;
     TRY(write_all(e, PARAM_GRADIENT, loss_scale));
     if (e->model->mode != MODE_TRAIN) return ST_OK;
@@ -262,7 +276,7 @@ static Status describe_skipped(const Export *e, ExportSummary *summary)
 static Status run_and_write(Export *e, ExportSummary *summary)
 {
     TRY(declare(e));
-    TRY(session_observe(e->session, (Observer){.self = e, .end = catch_logits}));
+    TRY(session_observe(e->session, (Observer){.self = e, .end = catch_made}));
     TRY(write_ids(e, e->model->tokens));
     TRY(write_ids(e, e->model->targets));
     TRY(write_all(e, PARAM_VALUES, 1));
@@ -329,6 +343,7 @@ static Status take_buffers(Export *e)
 static void free_export(Export *e)
 {
     file_tensor_free(&e->tensors);
+    export_scales_free(&e->scales);
     free(e->joined);
     free(e->values);
     free(e->buffer);
@@ -355,6 +370,7 @@ Status export_step(const Config *config, const char *model, const char *path, Co
     TRY(comm ? cell_ranks_fit(comm, &fit, config, &placement)
              : fit_make_on(&fit, config, &placement, NULL));
     TRY(file_tensor_list(&e.tensors, &fit.model));
+    TRY(export_scales_find(&e.scales, &fit.model.plan));
     if (weights) TRY(weights_check(weights, &e.tensors, &config->model));
     TRY(check_fit(&e, &fit, &placement, weights != NULL));
     TRY(safetensors_open(&file, path));

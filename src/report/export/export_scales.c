@@ -1,0 +1,121 @@
+#include "report/export/export_scales.h"
+
+#include "base/array.h"
+#include "ops/fp8/quantize.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int scale_of(const Plan *plan, const Node *node, int side)
+{
+    if (node->op != OP_quantize || node->recomputed) return PLAN_NONE;
+    return plan_out_id(plan, node, side ? QUANTIZE_OUT_TRANSPOSED_SCALE : QUANTIZE_OUT_SCALE);
+}
+
+/* "layer.3/ffn/w2", weights: "scale.layers.3.ffn.w2.weights", as parameters are called. */
+static void put_name(char name[EXPORT_SCALE_NAME], const Node *node, int side)
+{
+    const char *scope = node->scope + (strncmp(node->scope, "layer.", 6) == 0 ? 6 : 0);
+    const int n =
+        snprintf(name, EXPORT_SCALE_NAME, "scale.layers.%s.%s%s", scope,
+                 quantize_class_name((QuantizeClass)node->attr.fn), side ? ".transposed" : "");
+    for (int i = 0; i < n; i++) {
+        if (name[i] == '/') name[i] = '.';
+    }
+}
+
+static Status add(ExportScales *scales, const Plan *plan, const Node *node, int side)
+{
+    const int tensor = scale_of(plan, node, side);
+    if (tensor == PLAN_NONE) return ST_OK;
+    ExportScale *scale = &scales->list[scales->n++];
+    *scale = (ExportScale){.tensor = tensor,
+                           .bytes = plan_bytes(&plan->tensors[tensor]),
+                           .of_gradients = node->attr.fn == QUANTIZE_GRADIENTS};
+    put_name(scale->name, node, side);
+    scale->values = malloc(scale->bytes * (size_t)scales->micro_batches);
+    return scale->values ? ST_OK : NO_MEMORY("for the scales of a step");
+}
+
+/* Of those with the name of scale i: how many there are, and how many come before it. */
+static int count_named(const ExportScales *scales, int i, int *before)
+{
+    int n = 0;
+    for (int k = 0; k < scales->n; k++) {
+        if (k == i) *before = n;
+        n += strcmp(scales->list[k].name, scales->list[i].name) == 0;
+    }
+    return n;
+}
+
+/* Where q, k and v are quantized each by itself, they are 0, 1 and 2. Backward makes their gradients from the
+ * last to the first. */
+static Status number_same(ExportScales *scales)
+{
+    CLEANUP(array_free) int *numbers = malloc(((size_t)scales->n + 1) * sizeof *numbers);
+    if (!numbers) return NO_MEMORY("for the names of scales");
+    for (int i = 0; i < scales->n; i++) {
+        int before = 0;
+        const int same = count_named(scales, i, &before);
+        const int number = scales->list[i].of_gradients ? same - 1 - before : before;
+        numbers[i] = same > 1 ? number : PLAN_NONE;
+    }
+    for (int i = 0; i < scales->n; i++) {
+        char *name = scales->list[i].name;
+        const size_t n = strlen(name);
+        if (numbers[i] != PLAN_NONE) snprintf(name + n, EXPORT_SCALE_NAME - n, ".%d", numbers[i]);
+    }
+    return ST_OK;
+}
+
+Status export_scales_find(ExportScales *scales, const Plan *plan)
+{
+    *scales = (ExportScales){.micro_batches = plan_phase_runs(plan, PHASE_FORWARD)};
+    scales->list = calloc(2 * (size_t)plan->n_nodes + 1, sizeof *scales->list);
+    if (!scales->list) return NO_MEMORY("for the scales of a step");
+    for (int i = 0; i < plan->n_nodes; i++) {
+        for (int side = 0; side < 2; side++) TRY(add(scales, plan, &plan->nodes[i], side));
+    }
+    return number_same(scales);
+}
+
+void export_scales_free(ExportScales *scales)
+{
+    for (int i = 0; i < scales->n; i++) free(scales->list[i].values);
+    free(scales->list);
+    *scales = (ExportScales){0};
+}
+
+Status export_scales_declare(const ExportScales *scales, Safetensors *file, const Plan *plan)
+{
+    for (int i = 0; i < scales->n; i++) {
+        const Tensor *t = &plan->tensors[scales->list[i].tensor];
+        const int64_t dims[] = {scales->micro_batches, plan_rows(t), plan_width(t)};
+        const int skipped = scales->micro_batches == 1;
+        TRY(safetensors_declare(file, scales->list[i].name, DT_F32, 3 - skipped, dims + skipped));
+    }
+    return ST_OK;
+}
+
+Status export_scales_take(const ExportScales *scales, Session *session, const Node *node,
+                          int64_t micro_batch)
+{
+    const int made[] = {scale_of(session->plan, node, 0), scale_of(session->plan, node, 1)};
+    for (int i = 0; i < scales->n; i++) {
+        const ExportScale *scale = &scales->list[i];
+        if (scale->tensor != made[0] && scale->tensor != made[1]) continue;
+        TRY(session->api->sync(session->backend));
+        TRY(session_download(session, scale->tensor,
+                             scale->values + (size_t)micro_batch * scale->bytes));
+    }
+    return ST_OK;
+}
+
+Status export_scales_write(const ExportScales *scales, Safetensors *file)
+{
+    for (int i = 0; i < scales->n; i++)
+        TRY(safetensors_data(file, scales->list[i].values,
+                             scales->list[i].bytes * (size_t)scales->micro_batches));
+    return ST_OK;
+}
