@@ -39,7 +39,7 @@ if(CMAKE_INSTALL_PREFIX STREQUAL /usr)
 endif()")
 install(FILES ${help}/_roofstep DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/\${ZSH_FOLDER}")
 install(FILES peers/curve_file.py peers/hf_model.py peers/torch_bench.py peers/torch_blas.py peers/torch_curve.py peers/torch_ranks.py peers/torch_result.py peers/torch_step.py DESTINATION ${CMAKE_INSTALL_DATADIR}/roofstep/peers)
-install(FILES tools/verify_torch.py tools/verify_hf.py tools/hf_reference.py tools/export_file.py DESTINATION ${CMAKE_INSTALL_DATADIR}/roofstep)
+install(FILES tools/verify_torch.py tools/verify_hf.py tools/hf_reference.py tools/export_file.py tools/fp8_reference.py tools/torch_reference.py DESTINATION ${CMAKE_INSTALL_DATADIR}/roofstep)
 # With what they link to.
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
