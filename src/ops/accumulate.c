@@ -39,4 +39,5 @@ static Status reference(const OpCall *call)
     return ST_OK;
 }
 
-const OpDef accumulate_def = {OP_SOURCE, .check = check, .cost = cost, .reference = reference};
+const OpDef accumulate_def = {OP_SOURCE, .check = check, .out_role = {DTYPE_ACCUMULATION},
+                              .cost = cost, .reference = reference};

@@ -63,25 +63,24 @@ OpCost op_cost(const Plan *plan, const Node *node)
     return cost;
 }
 
-/* What references and implementations were written for. A new dtype is refused until it stands
- * here, so that nothing reads it as fp32. */
-static const bool known_dtypes[DT_COUNT] = {[DT_F32] = true, [DT_BF16] = true, [DT_F16] = true,
-                                            [DT_F64] = true, [DT_I32] = true,  [DT_LOW16] = true};
-
-static bool knows(const OpDef *def, DType dtype)
+/* A dtype is refused in a role that plan/dtypes.def does not give it, so that nothing reads it as another. */
+static Status check_role(const Node *node, const Tensor *t, DTypeRole role)
 {
-    if (dtype == DT_E4M3 || dtype == DT_E5M2) return def->knows_float8;
-    return dtype < DT_COUNT && known_dtypes[dtype];
+    if (!t || plan_dtype_can_be(t->dtype, role)) return ST_OK;
+    return FAIL(ST_UNSUPPORTED, "%s (%s): nothing computes with the dtype of '%s' as %s",
+                plan_op_name(node->op), node->scope, t->name, plan_role_name(role));
 }
 
 static Status check_dtypes(const Plan *plan, const Node *node)
 {
-    for (int i = 0; i < node->n_out + node->n_in; i++) {
-        const int id = plan->operands[node->first + i];
-        const DType dtype = id == PLAN_NONE ? DT_F32 : plan->tensors[id].dtype;
-        if (!knows(op_def(node->op), dtype))
-            return FAIL(ST_UNSUPPORTED, "%s (%s): nothing computes with the dtype of '%s'",
-                        plan_op_name(node->op), node->scope, plan->tensors[id].name);
+    const OpDef *def = op_def(node->op);
+    for (int i = 0; i < node->n_out; i++) {
+        const int role = i < OP_ROLES ? def->out_role[i] : DTYPE_STORAGE;
+        TRY(check_role(node, plan_out(plan, node, i), (DTypeRole)role));
+    }
+    for (int i = 0; i < node->n_in; i++) {
+        const int role = i < OP_ROLES ? def->in_role[i] : DTYPE_STORAGE;
+        TRY(check_role(node, plan_in(plan, node, i), (DTypeRole)role));
     }
     return ST_OK;
 }

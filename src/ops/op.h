@@ -46,7 +46,7 @@ typedef struct OpImpl {
     void (*rows)(const void *call, int64_t first, int64_t last, int thread);
 } OpImpl;
 
-enum { OP_MAX_ALIASES = 3 };
+enum { OP_MAX_ALIASES = 3, OP_ROLES = 4 };
 
 typedef struct OpDef {
     const char *source; /* OP_SOURCE: where the op behind a kernel is written */
@@ -58,7 +58,8 @@ typedef struct OpDef {
     int n_aliases;
     unsigned auxiliary; /* bit i: output i only serves the backward pass and has no gradient */
     unsigned again;     /* bit i: output i is one of the forward pass, computed once more */
-    bool knows_float8;  /* 8-bit floats are refused everywhere else */
+    /* Of the first operands; the others, and those that are not named, are storage. */
+    unsigned char out_role[OP_ROLES], in_role[OP_ROLES]; /* DTypeRole */
     Status (*check)(const Plan *plan, const Node *node); /* shapes and dtypes */
     double flops_in, flops_out; /* for each element of input 0, and of output 0 */
     OpCost (*cost)(const Plan *plan, const Node *node); /* NULL: those, and operands' bytes */

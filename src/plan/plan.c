@@ -150,16 +150,40 @@ size_t plan_storage_bytes(const Tensor *tensor)
 size_t plan_dtype_size(DType dtype)
 {
     static const size_t size[DT_COUNT] = {
-#define DTYPE(id, name, bytes, tensors_name) bytes,
+#define DTYPE(id, name, bytes, tensors_name, roles) bytes,
 #include "plan/dtypes.def"
     };
     return size[dtype];
 }
 
+bool plan_dtype_can_be(DType dtype, DTypeRole role)
+{
+    enum {
+        STORAGE = 1 << DTYPE_STORAGE,
+        OPERAND = 1 << DTYPE_OPERAND,
+        ACCUMULATION = 1 << DTYPE_ACCUMULATION,
+        SCALE = 1 << DTYPE_SCALE
+    };
+    static const unsigned can_be[DT_COUNT] = {
+#define DTYPE(id, name, bytes, tensors_name, roles) roles,
+#include "plan/dtypes.def"
+    };
+    return dtype < DT_COUNT && can_be[dtype] >> role & 1;
+}
+
+const char *plan_role_name(DTypeRole role)
+{
+    static const char *const names[] = {[DTYPE_STORAGE] = "storage",
+                                        [DTYPE_OPERAND] = "operand",
+                                        [DTYPE_ACCUMULATION] = "accumulation",
+                                        [DTYPE_SCALE] = "scale"};
+    return names[role];
+}
+
 const char *plan_dtype_name(DType dtype)
 {
     static const char *const names[DT_COUNT] = {
-#define DTYPE(id, name, bytes, tensors_name) name,
+#define DTYPE(id, name, bytes, tensors_name, roles) name,
 #include "plan/dtypes.def"
     };
     return names[dtype];

@@ -21,10 +21,13 @@ extern "C" {
 enum { PLAN_MAX_DIMS = 4, PLAN_NAME = 56, PLAN_SCOPE = 40, PLAN_NONE = -1 };
 
 typedef enum DType {
-#define DTYPE(id, name, bytes, tensors_name) DT_##id,
+#define DTYPE(id, name, bytes, tensors_name, roles) DT_##id,
 #include "plan/dtypes.def"
     DT_COUNT
 } DType;
+
+/* What a tensor is to an op that reads or writes it (plan/dtypes.def). */
+typedef enum DTypeRole { DTYPE_STORAGE, DTYPE_OPERAND, DTYPE_ACCUMULATION, DTYPE_SCALE } DTypeRole;
 
 typedef enum Phase {
 #define PHASE(id, name) PHASE_##id,
@@ -142,6 +145,8 @@ size_t plan_storage_bytes(const Tensor *tensor);
 
 size_t plan_dtype_size(DType dtype);
 const char *plan_dtype_name(DType dtype);
+bool plan_dtype_can_be(DType dtype, DTypeRole role);
+const char *plan_role_name(DTypeRole role);
 /* For code that was not written for a dtype: names it on stderr and aborts, before anything reads
  * it as fp32. */
 void plan_dtype_unknown(DType dtype, const char *where) __attribute__((noreturn, cold));

@@ -111,5 +111,6 @@ static Status reference(const OpCall *call)
     return ST_OK;
 }
 
-const OpDef quantize_def = {OP_SOURCE, .check = check, .knows_float8 = true,
+const OpDef quantize_def = {OP_SOURCE, .check = check,
+                            .out_role = {DTYPE_OPERAND, DTYPE_SCALE, DTYPE_OPERAND, DTYPE_SCALE},
                             .reference = reference};

@@ -61,5 +61,6 @@ static Status reference(const OpCall *call)
     return ST_OK;
 }
 
-const OpDef scaled_matmul_def = {OP_SOURCE, .check = check, .knows_float8 = true,
-                                 .cost = matmul_cost, .reference = reference};
+const OpDef scaled_matmul_def = {
+    OP_SOURCE, .check = check, .in_role = {DTYPE_OPERAND, DTYPE_OPERAND, DTYPE_SCALE, DTYPE_SCALE},
+    .cost = matmul_cost, .reference = reference};

@@ -8,7 +8,7 @@
 static const char *dtype_name(DType dtype)
 {
     static const char *const names[DT_COUNT] = {
-#define DTYPE(id, name, bytes, tensors_name) tensors_name,
+#define DTYPE(id, name, bytes, tensors_name, roles) tensors_name,
 #include "plan/dtypes.def"
     };
     return names[dtype];

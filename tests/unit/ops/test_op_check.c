@@ -210,6 +210,19 @@ static void a_sum_that_is_not_read(void **state)
     refused(f, "does not accumulate");
 }
 
+/* No backend takes the node that was added last. */
+static void no_dtype(const Fixture *f, const char *role)
+{
+    for (int backend = 0; backend < BACKEND_COUNT; backend++) {
+        OpImpl impl;
+        const Node *node = &f->plan.nodes[f->plan.n_nodes - 1];
+        assert_int_equal(op_choose(&f->plan, node, (BackendId)backend, NULL, &impl),
+                         ST_UNSUPPORTED);
+        assert_non_null(strstr(status_message(), "nothing computes with the dtype of"));
+        assert_non_null(strstr(status_message(), role));
+    }
+}
+
 /* Nothing may read a dtype that it does not know as another one. */
 static void a_dtype_that_is_new(void **state)
 {
@@ -217,13 +230,29 @@ static void a_dtype_that_is_new(void **state)
     const int x = tensor(f, DT_F32, 4, 4), y = tensor(f, DT_F32, 4, 4);
     builder_node(&f->b, OP_cast, IDS(y), IDS(x));
     f->plan.tensors[x].dtype = DT_COUNT;
-    for (int backend = 0; backend < BACKEND_COUNT; backend++) {
-        OpImpl impl;
-        const Node *node = &f->plan.nodes[f->plan.n_nodes - 1];
-        assert_int_equal(op_choose(&f->plan, node, (BackendId)backend, NULL, &impl),
-                         ST_UNSUPPORTED);
-        assert_non_null(strstr(status_message(), "nothing computes with the dtype of"));
-    }
+    no_dtype(f, "as storage");
+}
+
+/* 8 bits mean nothing without scales, and only fp32 is one. */
+static void a_dtype_in_another_role(void **state)
+{
+    Fixture *f = *state;
+    const int x = tensor(f, DT_E4M3, 4, 4), y = tensor(f, DT_F32, 4, 4);
+    const int scale = tensor(f, DT_F32, 1, 1);
+    builder_node(&f->b, OP_cast, IDS(y), IDS(x));
+    no_dtype(f, "as storage");
+    builder_node(&f->b, OP_matmul, IDS(y), IDS(x, x));
+    no_dtype(f, "as storage");
+    builder_node(&f->b, OP_scaled_matmul, IDS(y), IDS(x, x, scale, scale))->transpose_b = true;
+    f->plan.tensors[scale].dtype = DT_BF16;
+    no_dtype(f, "as scale");
+    f->plan.tensors[scale].dtype = DT_F32;
+    f->plan.tensors[x].dtype = DT_BF16;
+    no_dtype(f, "as operand");
+    f->plan.tensors[x].dtype = DT_E4M3;
+    OpImpl impl;
+    const Node *node = &f->plan.nodes[f->plan.n_nodes - 1];
+    assert_int_equal(op_choose(&f->plan, node, BACKEND_cpu, NULL, &impl), ST_OK);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -236,7 +265,7 @@ int main(void)
         CASE(windows_where_none_may_be),   CASE(rotations_that_do_not_fit),
         CASE(a_dtype_that_is_new),         CASE(a_sum_that_is_not_read),
         CASE(heads_that_cannot_be_shared), CASE(a_bias_of_another_width),
-        CASE(positions_that_do_not_fit),
+        CASE(positions_that_do_not_fit),   CASE(a_dtype_in_another_role),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
