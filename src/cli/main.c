@@ -10,7 +10,7 @@
 #include "bench/measure/rank_process.h"
 #include "cli/command.h"
 #include "cli/help.h"
-#include "cli/model_list.h"
+#include "cli/name_list.h"
 #include "cli/output.h"
 #include "comm/launcher.h"
 #include "config/model_file.h"
@@ -117,7 +117,10 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
         return print(&text);
     }
     TRY(output_choose_format(&settings, &command->options));
-    if (settings.list_models) return model_list_write(&settings, &command->options);
+    if (settings.list_models)
+        return name_list_write(&settings, &command->options, OPTION_MODEL, model_list_fill);
+    if (settings.gpu && strcmp(settings.gpu, "list") == 0)
+        return name_list_write(&settings, &command->options, OPTION_GPU, gpu_list_fill);
     TRY(output_lock(&settings, &command->options));
     warn_of_loss_scale(&settings, &sweep);
     warn_of_threads(&settings, &sweep);

@@ -1,5 +1,6 @@
 #include "cli/other_machine.h"
 
+#include "bench/limits/datasheet.h"
 #include "bench/limits/limits_json.h"
 #include "bench/record/record.h"
 #include "ops/gpu_support.h"
@@ -13,14 +14,26 @@ static bool is_unseen_gpu(const Placement *placement)
 
 Status other_machine_check(const Settings *settings, bool runs_nothing, const char *option)
 {
-    if (!settings->limits || runs_nothing) return ST_OK;
-    return FAIL(ST_USAGE, "--limits FILE plans for another machine and runs nothing: add %s",
-                option);
+    if ((!settings->limits && !settings->gpu) || runs_nothing) return ST_OK;
+    return FAIL(ST_USAGE, "--%s plans for another machine and runs nothing: add %s",
+                settings->limits ? "limits FILE" : "gpu NAME", option);
+}
+
+static Status by_datasheet(const Settings *settings, Limits *limits, const Limits **machine)
+{
+    const Datasheet *sheet;
+    if (settings->limits)
+        return FAIL(ST_USAGE, "--gpu and --limits both name a machine: give one of them");
+    TRY(datasheet_named(settings->gpu, &sheet));
+    datasheet_limits(sheet, limits);
+    *machine = limits;
+    return ST_OK;
 }
 
 Status other_machine_read(const Settings *settings, Limits *limits, const Limits **machine)
 {
     *machine = NULL;
+    if (settings->gpu) return by_datasheet(settings, limits, machine);
     if (!settings->limits) return ST_OK;
     const Status status = limits_json_read_file(limits, settings->limits);
     if (status != ST_OK) {
@@ -31,15 +44,28 @@ Status other_machine_read(const Settings *settings, Limits *limits, const Limits
     return ST_OK;
 }
 
+static void note_machine(Table *table, const Limits *machine)
+{
+    const char *sheet = machine->datasheet;
+    const LimitsDeviceName device = limits_device_name(machine);
+    if (sheet)
+        table_note_printf(table,
+                          "planned for another machine: %s, by NVIDIA's figures (%s), which no "
+                          "program reaches: --limits FILE plans by what was measured there",
+                          device.s, sheet);
+    else
+        table_note_printf(table, "planned for another machine: %s, by its limits of %s", device.s,
+                          machine->time_utc);
+    if (machine->cache_bytes == 0)
+        table_note_printf(table,
+                          "its %s no cache sizes: least times assume that every operand goes "
+                          "through memory",
+                          sheet ? "data sheet has" : "limits file has");
+}
+
 void other_machine_note(Table *table, const Placement *placement, const Limits *machine)
 {
-    if (machine)
-        table_note_printf(table, "planned for another machine: %s, by its limits of %s",
-                          limits_device_name(machine).s, machine->time_utc);
-    if (machine && machine->cache_bytes == 0)
-        table_note(table,
-                   "its limits file has no cache sizes: least times assume that every operand goes "
-                   "through memory");
+    if (machine) note_machine(table, machine);
     if (!is_unseen_gpu(placement)) return;
     table_note_printf(
         table,
@@ -52,6 +78,8 @@ void other_machine_note(Table *table, const Placement *placement, const Limits *
 Status other_machine_json(json_t *json, const Placement *placement, const Limits *machine)
 {
     if (machine) TRY(record_put_text(json, "limits_of", limits_device_name(machine).s));
+    if (machine && machine->datasheet)
+        TRY(record_put_text(json, "limits_from", machine->datasheet));
     if (!is_unseen_gpu(placement)) return ST_OK;
     TRY(record_put_text(json, "workspaces.from", "table"));
     TRY(record_put_int(json, "workspaces.cublaslt_mib", cublaslt_mib));

@@ -1,4 +1,5 @@
-/* Plans for another machine: by its limits (--limits FILE), without its GPU. */
+/* Plans for another machine: by its limits (--limits FILE) or a GPU's data sheet (--gpu NAME), without the
+ * GPU. */
 #pragma once
 
 #include "bench/limits/placement.h"
@@ -7,10 +8,10 @@
 
 #include <jansson.h>
 
-/* ST_USAGE: --limits without the option that runs nothing. */
+/* ST_USAGE: one of them without the option that runs nothing. */
 Status other_machine_check(const Settings *settings, bool runs_nothing, const char *option);
 
-/* *machine is `limits`, filled from --limits, or NULL without that option. */
+/* *machine is `limits`, filled from them, or NULL without these options. */
 Status other_machine_read(const Settings *settings, Limits *limits, const Limits **machine);
 
 /* Adds notes to a table of plans: the machine, and what comes from a table instead of the device. */

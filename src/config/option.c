@@ -134,6 +134,15 @@ static const char *nearest_option(const OptionSet *set, const char *name)
     return suggest_word(name, names, n);
 }
 
+Status option_needs_value(const OptionSet *set, OptionId id)
+{
+    const char *name = option_table[id].name;
+    const struct Alias *alias = alias_of(set, name);
+    if (!alias) return FAIL(ST_USAGE, "--%s needs a value", name);
+    return FAIL(ST_USAGE, "--%s needs a value; or did you mean --%s%s?", name,
+                option_table[alias->id].name, alias->value);
+}
+
 /* Why there is no such option here. */
 static Status refuse(const OptionSet *set, const char *name, bool elsewhere)
 {

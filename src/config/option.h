@@ -71,6 +71,8 @@ extern const Option option_table[OPTION_COUNT];
 /* Is it in the list, by itself or in a set? */
 bool option_in(const OptionId *list, int id);
 bool option_takes(const OptionSet *set, int id);
+/* ST_USAGE: it stands there without one. Says what else may have been meant. */
+Status option_needs_value(const OptionSet *set, OptionId id);
 /* Was any of these on the command line? */
 bool option_given(const Settings *settings, const OptionId *list);
 /* Does each of its values make cells of their own? Every field of a cell but the limit on memory. */

@@ -52,6 +52,7 @@ typedef struct Settings {
     bool keep;                    /* limits: store the figures of a busy machine too */
     bool plan_only;               /* memory: run nothing */
     const char *limits;           /* plan, memory: limits of another machine, a file; NULL: none */
+    const char *gpu;              /* the same, of a GPU by its data sheet; NULL: none */
     const char *step;             /* plan: of one rank, a time or a file; NULL: none */
     const char *link, *node_link; /* plan: between ranks; NULL: none */
     int64_t ranks_per_node;       /* plan; 0: all */

@@ -78,7 +78,7 @@ static Status read_option(Reader *r, OptionId id, const char *value)
     } else {
         if (!value && r->next < r->argc && strncmp(r->argv[r->next], "--", 2) != 0)
             value = r->argv[r->next++];
-        if (!value || !*value) return FAIL(ST_USAGE, "--%s needs a value", option->name);
+        if (!value || !*value) return option_needs_value(r->set, id);
         const bool text = option->kind == OPTION_KIND_TEXT || option->kind == OPTION_KIND_FORMAT;
         status = text ? set_text(r, id, value) : add_values(r, id, value);
     }

@@ -57,7 +57,7 @@ import re, sys
 rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in open(sys.argv[1]) if line.startswith("|")][2:]
 seconds = {name: sum(int(n) * {"h": 3600, "m": 60, "s": 1}[unit] for n, unit in re.findall(r"([0-9]+)([hms])", time)) for name, time in rows}
 total = seconds.pop("total to run")
-assert len(seconds) == 11 and abs(total - sum(seconds.values())) <= len(seconds), (total, seconds)
+assert len(seconds) == 12 and abs(total - sum(seconds.values())) <= len(seconds), (total, seconds)
 PYTHON
 done
 
@@ -79,6 +79,13 @@ least() { "$program" plan --size tiny --device cpu --threads 1 --format json "$@
 { [ -n "$(least)" ] && [ "$(least)" = "$(least --limits "$work/limits.json")" ]; } || fail "plan --limits of this machine says otherwise"
 "$program" plan --size tiny --limits "$work/limits.json" >"$work/out" || fail "plan --limits"
 grep -q '(that machine)' "$work/out" || fail "the file does not say how much memory the machine has"
+
+# A GPU that is not here, by its data sheet: does it fit, and in no time.
+"$program" plan --gpu "RTX 3070" --model qwen3-0.6b --precision bf16 --ctx 128 --batch 4 --memory-limit 8GiB >"$work/out" 2>"$work/err" || fail "plan --gpu"
+grep -q 'by NVIDIA.s figures (GA102 whitepaper)' "$work/out" || fail "plan --gpu does not say by which figures"
+"$program" memory --plan-only --gpu rtx3070 --size small >"$work/out" || fail "memory --plan-only --gpu"
+"$program" plan --gpu h200 --size small --format json | grep -q '"limits_from": "H200 data sheet"' || fail "plan --gpu --format json"
+[ "$("$program" plan --gpu list | grep -c '^| ')" -gt 30 ] || fail "plan --gpu list"
 
 echo "$failures wrong"
 [ $failures = 0 ]

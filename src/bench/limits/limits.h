@@ -53,8 +53,9 @@ typedef struct Limits {
     char throttled[128]; /* what slowed a GPU down while it was measured, for people; "": nothing */
     double seconds;      /* that measuring took */
     char time_utc[24];
-    char kernels[16]; /* ROOFSTEP_KERNELS of the program that measured them; "": this one */
-    bool stored;      /* read from the cache, not measured now */
+    char kernels[16];      /* ROOFSTEP_KERNELS of the program that measured them; "": this one */
+    bool stored;           /* read from the cache, not measured now */
+    const char *datasheet; /* the document, where nothing was measured (bench/limits/datasheet.h) */
 } Limits;
 
 extern const struct LimitsName {

@@ -177,8 +177,8 @@ Status placement_on(const Config *config, const Limits *limits, Placement *p)
                      .threads = threads > 0 ? threads : 1};
     put_name(p);
     if (strcmp(config->device, "auto") != 0 && asked_gpu != gpu) {
-        return FAIL(ST_USAGE,
-                    "--limits: the file is of a %s (%s), and --device %s asks for another",
+        return FAIL(ST_USAGE, "%s of a %s (%s), and --device %s asks for another",
+                    limits->datasheet ? "--gpu: the data sheet is" : "--limits: the file is",
                     gpu ? "GPU" : "CPU", limits_device_name(limits).s, config->device);
     }
     return check_device(config, p);

@@ -260,16 +260,17 @@ static const char help[] =
     "  roofstep memory --size small\n"
     "  roofstep memory --size medium --plan-only --snapshot memory.pickle --svg memory.svg\n"
     "  roofstep memory --size small --ranks 2                  (of each rank, each --parallel)\n"
-    "  roofstep memory --size medium --ctx 128,256,512 --precision fp32,bf16 --plan-only\n";
+    "  roofstep memory --size medium --ctx 128,256,512 --precision fp32,bf16 --plan-only\n"
+    "  roofstep memory --size medium --plan-only --gpu rtx3070  (a GPU that is not here)\n";
 
 const Command cmd_memory = {
     .name = "memory",
     .summary = "where the bytes go: timeline, peaks by phase and use, largest tensors",
     .help = help,
     .options = {.taken = OPTION_LIST(OPTIONS_PLAN, OPTIONS_RANKS, OPTIONS_OUTPUT, OPTION_CLIP,
-                                     OPTION_LOSS_SCALE, OPTION_PLAN_ONLY, OPTION_LIMITS, OPTION_TOP,
-                                     OPTION_SEED, OPTION_LR, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT,
-                                     OPTION_SNAPSHOT, OPTION_SVG),
+                                     OPTION_LOSS_SCALE, OPTION_PLAN_ONLY, OPTION_LIMITS, OPTION_GPU,
+                                     OPTION_TOP, OPTION_SEED, OPTION_LR, OPTION_MEMORY_LIMIT,
+                                     OPTION_TIMEOUT, OPTION_SNAPSHOT, OPTION_SVG),
                 .lists = OPTION_LIST(OPTIONS_PLAN, OPTION_RANKS, OPTION_PARALLEL, OPTION_BUCKET),
                 .formats = "md json latex typst",
                 .defaults = defaults,

@@ -60,7 +60,8 @@ static const char help[] =
     "and without recomputation, and what to change where it does not fit. Needs no device.\n"
     "--model shows what fits in 8, 16, 24, 80 and 141 GiB. For a single cell also prints the\n"
     "cost of each phase and part, and the peak memory by kind of tensor. --limits FILE plans\n"
-    "for another machine: the file is what 'roofstep limits --format json' printed there.\n"
+    "for another machine: the file is what 'roofstep limits --format json' printed there. --gpu\n"
+    "NAME does so by a GPU's data sheet; --gpu list shows which there are.\n"
     "\n"
     "--ranks N: the memory of one of them, what it sends, and a forecast of their step, from the\n"
     "step of one rank (--step, or the roof) and the links between them: --link of ranks on one\n"
@@ -72,6 +73,7 @@ static const char help[] =
     "  roofstep plan --size small,medium,large,xl,2.7B --precision fp32,bf16\n"
     "  roofstep plan --size xl --ctx 512 --memory-limit 24GiB,80GiB\n"
     "  roofstep plan --size xl --limits h200.json --precision bf16\n"
+    "  roofstep plan --gpu rtx3070 --model qwen3-0.6b --precision bf16 --memory-limit 8GiB\n"
     "  roofstep plan --size 10B --mode fwd --out plan.csv\n"
     "  roofstep plan --size small --threads 1 --ranks 1,2,4 --step results.json\n"
     "  roofstep plan --size 2.7B --limits h200.json --ranks 8-1024*2 --ranks-per-node 8\n"
@@ -83,8 +85,8 @@ const Command cmd_plan = {
     .help = help,
     .options = {.taken =
                     OPTION_LIST(OPTIONS_PLAN, OPTIONS_PARALLEL, OPTIONS_OUTPUT, OPTION_CLIP,
-                                OPTION_LOSS_SCALE, OPTION_MEMORY_LIMIT, OPTION_LIMITS, OPTION_STEP,
-                                OPTION_RANKS_PER_NODE, OPTION_LINK, OPTION_NODE_LINK),
+                                OPTION_LOSS_SCALE, OPTION_MEMORY_LIMIT, OPTION_LIMITS, OPTION_GPU,
+                                OPTION_STEP, OPTION_RANKS_PER_NODE, OPTION_LINK, OPTION_NODE_LINK),
                 .lists = OPTION_LIST(OPTIONS_PLAN, OPTIONS_PARALLEL, OPTION_MEMORY_LIMIT),
                 .formats = "md csv json latex typst"},
     .run = run,

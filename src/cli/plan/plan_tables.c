@@ -65,7 +65,9 @@ static void summary(Table *table, const PlanTables *tables)
         "and attention; peak: most bytes alive at once; taken: memory of the whole process, "
         "libraries included");
     if (roof) {
-        table_note_printf(table, "least time: one step at the limits measured on %s machine",
+        const bool sheet = tables->machine && tables->machine->datasheet;
+        table_note_printf(table, "least time: one step at the %s%s machine",
+                          sheet ? "figures of its data sheet, on " : "limits measured on ",
                           tables->machine ? "that" : "this");
     }
     if (!known->unsupported) other_machine_note(table, &known->placement, tables->machine);

@@ -1,0 +1,13 @@
+/* `--model list` and `--gpu list`: a table of the names that an option takes. */
+#pragma once
+
+#include "config/option.h"
+#include "report/format/table.h"
+
+/* Fills a table and writes it to --out or stdout, as Markdown without --format. ST_USAGE: the format is none
+ * of tables for people, or the command writes no text. */
+Status name_list_write(const Settings *settings, const OptionSet *options, OptionId option,
+                       Status (*fill)(Table *table));
+
+Status model_list_fill(Table *table);
+Status gpu_list_fill(Table *table);
