@@ -46,7 +46,7 @@ copy_tree() {
     touch -- "$1/tests/CMakeLists.txt"
     (
         cd "$tests/.." || exit
-        cp -r roofstep tools models cmake CMakeLists.txt CMakePresets.json CHANGELOG.md "$work/$1"
+        cp -r roofstep tools models efficiency cmake CMakeLists.txt CMakePresets.json CHANGELOG.md "$work/$1"
         cp --parents -r src/report/page src/*/*_none.c src/*/*/*_none.c src/ops/gemm_cpu/blas_cpu_*.c src/comm/mpi_engine.c src/base/text.c src/cli/main.c src/cli/help.c "$work/$1"
     )
 }

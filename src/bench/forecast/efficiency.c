@@ -1,0 +1,67 @@
+#include "bench/forecast/efficiency.h"
+
+#include "bench/limits/datasheet.h"
+#include "bench/limits/roofline.h"
+
+#include <math.h>
+#include <string.h>
+
+bool efficiency_multiplies(OpKind op)
+{
+    return plan_category_multiplies(plan_op_category(op));
+}
+
+bool efficiency_has_scores(OpKind op)
+{
+    return op == OP_attention || op == OP_attention_grad;
+}
+
+/* ---- the device ---- */
+
+static double lowered(double rate, double reached, const Limits *limits)
+{
+    return limits->datasheet && reached > 0 ? rate * reached : rate;
+}
+
+bool efficiency_rates(const Efficiency *e, const Limits *limits, Precision precision,
+                      EfficiencyRates *rates)
+{
+    for (int p = 0; p < PRECISION_COUNT; p++)
+        rates->flops[p] = lowered(limits_peak_flops(limits, (Precision)p), e->reached[p], limits);
+    rates->fp32 = rates->flops[PRECISION_FP32];
+    rates->bandwidth = lowered(roofline_bandwidth(limits), e->reached_memory, limits);
+    return rates->flops[precision] > 0 && rates->fp32 > 0 && rates->bandwidth > 0;
+}
+
+/* ---- the line of a node ---- */
+
+/* How far the line is from what is asked: 0 is it, -1: another op. */
+static int distance(const EfficiencyLine *line, OpKind op, Precision precision, const char *impl)
+{
+    if (line->op != op) return -1;
+    const bool other_impl = *line->impl && strcmp(line->impl, impl) != 0;
+    const bool other_precision = line->precision != PRECISION_COUNT && line->precision != precision;
+    return 2 * other_precision + other_impl;
+}
+
+const EfficiencyLine *efficiency_line(const Efficiency *e, OpKind op, Precision precision,
+                                      const char *impl, bool nearest)
+{
+    const EfficiencyLine *best = NULL;
+    int least = nearest ? 4 : 1;
+    for (int i = 0; i < e->n_lines; i++) {
+        const int d = distance(&e->lines[i], op, precision, impl);
+        if (d < 0 || d >= least) continue;
+        best = &e->lines[i];
+        least = d;
+    }
+    return best;
+}
+
+double efficiency_seconds(const EfficiencyLine *line, const EfficiencyWork *work,
+                          const EfficiencyRates *rates, Precision precision)
+{
+    const double compute = work->flops * line->flops / rates->flops[precision] +
+                           work->scores * line->score / rates->fp32;
+    return line->start + fmax(compute, work->bytes * line->bytes / rates->bandwidth);
+}

@@ -1,0 +1,62 @@
+/* What nodes of a plan take, from what such nodes took where they were measured.
+ *
+ *     seconds = start + max(flops x F / rate + scores x S / rate of fp32, bytes x B / bandwidth)
+ *
+ * F is of matrix multiplications and attention. S is of attention: FLOPs of fp32 for each score, because
+ * tensor cores do not compute exponentials. Where F and B are 1 an op is at the roof. `start` is what passes
+ * before the first byte and after the last. The rates are those of the device that is forecast, the numbers
+ * those of the one that was measured. */
+#pragma once
+
+#include "bench/limits/limits.h"
+#include "plan/plan.h"
+
+enum { EFFICIENCY_LINES = 256, EFFICIENCY_IMPL = 24, EFFICIENCY_SOURCES = 32 };
+
+typedef struct EfficiencyLine {
+    OpKind op;
+    Precision precision;        /* of what multiplies; PRECISION_COUNT: bytes count alone */
+    char impl[EFFICIENCY_IMPL]; /* of attention; "": any */
+    double start, flops, score, bytes;
+    int rows;     /* that were measured */
+    double error; /* of them, as a logarithm, weighted by their time */
+} EfficiencyLine;
+
+typedef struct Efficiency {
+    LimitsKey measured_on;
+    EfficiencyLine lines[EFFICIENCY_LINES];
+    int n_lines;
+    double gap; /* seconds between two nodes of a graph */
+    double reached
+        [PRECISION_COUNT]; /* of the rate in the data sheet, by the largest matmul; 0: not known */
+    double reached_memory;
+    double error; /* of a step that was left out of the fit, as a logarithm; NAN: not known */
+    char sources[EFFICIENCY_SOURCES][96]; /* cells, for people */
+    int n_sources;
+} Efficiency;
+
+/* What a node has of everything that takes time. */
+typedef struct EfficiencyWork {
+    double flops, scores, bytes;
+} EfficiencyWork;
+
+/* The device as the lines see it. */
+typedef struct EfficiencyRates {
+    double flops[PRECISION_COUNT], fp32, bandwidth; /* per second */
+} EfficiencyRates;
+
+/* Those of a data sheet are lowered to what the measured device reached of its own. False: the limits have no
+ * rate of this precision, or of memory. */
+bool efficiency_rates(const Efficiency *e, const Limits *limits, Precision precision,
+                      EfficiencyRates *rates);
+
+/* The line of such nodes. With `nearest`, where there is none: of another implementation, or another
+ * precision. */
+const EfficiencyLine *efficiency_line(const Efficiency *e, OpKind op, Precision precision,
+                                      const char *impl, bool nearest);
+double efficiency_seconds(const EfficiencyLine *line, const EfficiencyWork *work,
+                          const EfficiencyRates *rates, Precision precision);
+
+/* Whether an op is told by its FLOPs, and whether by its scores, too. */
+bool efficiency_multiplies(OpKind op);
+bool efficiency_has_scores(OpKind op);

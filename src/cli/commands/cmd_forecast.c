@@ -1,0 +1,226 @@
+/* roofstep forecast: how long a step takes on a device that is not here. */
+#include "base/array.h"
+#include "base/log.h"
+#include "bench/cell/supported.h"
+#include "bench/forecast/efficiency_fit.h"
+#include "bench/forecast/efficiency_json.h"
+#include "bench/limits/datasheet.h"
+#include "bench/limits/limits_cache.h"
+#include "bench/limits/limits_json.h"
+#include "bench/record/record_file.h"
+#include "cli/command.h"
+#include "cli/forecast/forecast_check.h"
+#include "cli/forecast/forecast_output.h"
+#include "cli/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DEVICES = 40 };
+
+/* ---- what it goes by ---- */
+
+static Status read_efficiency(const Settings *settings, Efficiency *e)
+{
+    if (!settings->efficiency) return efficiency_json_bundled(e);
+    const Status status = efficiency_json_read_file(e, settings->efficiency);
+    if (status != ST_OK) status_context("--efficiency");
+    return status;
+}
+
+static Status read_limits(const Settings *settings, Limits *limits)
+{
+    const Status status = limits_json_read_file(limits, settings->limits);
+    if (status != ST_OK) status_context("--limits");
+    return status;
+}
+
+static Status read_rows(const Settings *settings, RecordSet *rows)
+{
+    TRY(record_set_init(rows, NULL));
+    for (int i = 0; i < settings->n_args; i++) {
+        bool torn = false;
+        TRY(record_file_read(rows, settings->args[i], &torn));
+        if (torn) log_warning("%s: ignoring its truncated last line", settings->args[i]);
+    }
+    return ST_OK;
+}
+
+/* "2.49/h" or "2.49". */
+static Status read_price(const Settings *settings, double *price)
+{
+    char *end = NULL;
+    *price = settings->price ? strtod(settings->price, &end) : 0;
+    if (!settings->price) return ST_OK;
+    if (end != settings->price && (*end == '\0' || strcmp(end, "/h") == 0) && *price > 0 &&
+        *price < 1e9)
+        return ST_OK;
+    return FAIL(ST_USAGE, "--price: '%s' is no price of an hour, as 2.49/h", settings->price);
+}
+
+/* ---- forecasts ---- */
+
+/* Once, however often it is named. */
+static void add_device(ForecastOutput *all, const Datasheet *sheet)
+{
+    Limits *limits = &all->devices[all->n_devices].limits;
+    datasheet_limits(sheet, limits);
+    for (int d = 0; d < all->n_devices; d++) {
+        if (strcmp(all->devices[d].limits.key.gpu, limits->key.gpu) == 0) return;
+    }
+    all->n_devices++;
+}
+
+static Status add_named(ForecastOutput *all, const char *list)
+{
+    while (*list) {
+        const Datasheet *sheet;
+        char name[64];
+        const size_t n = strcspn(list, ",");
+        if (n >= sizeof name || all->n_devices == MOST_DEVICES)
+            return FAIL(ST_USAGE, "--gpu: at most %d names of data sheets", MOST_DEVICES);
+        memcpy(name, list, n);
+        name[n] = '\0';
+        TRY(datasheet_named(name, &sheet));
+        add_device(all, sheet);
+        list += n + (list[n] != 0);
+    }
+    return ST_OK;
+}
+
+/* --gpu, --limits, or the limits that were measured here. */
+static Status find_devices(ForecastOutput *all, const Settings *settings)
+{
+    Limits *own = &all->devices[0].limits;
+    if (settings->gpu) TRY(add_named(all, settings->gpu));
+    if (settings->limits) TRY(read_limits(settings, &all->devices[all->n_devices++].limits));
+    if (all->n_devices > 0) return ST_OK;
+    if (limits_cache_find(&all->sweep->configs[0], own)) {
+        all->n_devices = 1;
+        return ST_OK;
+    }
+    return FAIL(ST_USAGE, "which device? --gpu NAME (--gpu list shows them) or --limits FILE, as "
+                          "'roofstep limits --format json' writes it");
+}
+
+static Status make_cells(ForecastOutput *all)
+{
+    int n = 0;
+    for (int d = 0; d < all->n_devices; d++) {
+        ForecastDevice *device = &all->devices[d];
+        device->cells = calloc((size_t)all->sweep->n, sizeof *device->cells);
+        if (!device->cells) return NO_MEMORY("for %d cells", all->sweep->n);
+        for (int i = 0; i < all->sweep->n; i++) {
+            TRY(step_forecast_make(&device->cells[i], all->efficiency, &all->sweep->configs[i],
+                                   &device->limits));
+            n += !*device->cells[i].why;
+        }
+    }
+    return n > 0 ? ST_OK
+                 : supported_none(all->n_devices * all->sweep->n, all->devices[0].cells[0].why);
+}
+
+static Status forecast(const Settings *settings, const Sweep *sweep, const Efficiency *e)
+{
+    Text text = {0};
+    CLEANUP(array_free)
+    ForecastDevice *devices = calloc(MOST_DEVICES + 1, sizeof *devices);
+    ForecastOutput all = {.sweep = sweep, .efficiency = e, .devices = devices};
+    if (!devices) return NO_MEMORY("for devices");
+    if (settings->n_args > 0)
+        return FAIL(ST_USAGE, "files go with --fit or --check: %s", settings->args[0]);
+    TRY(read_price(settings, &all.price));
+    TRY(find_devices(&all, settings));
+    Status status = make_cells(&all);
+    if (status == ST_OK) status = forecast_output_write(&text, settings->format, &all);
+    for (int d = 0; d < all.n_devices; d++) free(devices[d].cells);
+    return output_finish(settings, &text, status);
+}
+
+/* ---- --fit and --check ---- */
+
+static Status fit(const Settings *settings, Efficiency *e)
+{
+    Limits limits;
+    Text text = {0};
+    CLEANUP(record_set_free) RecordSet rows = {0};
+    if (settings->given[OPTION_FORMAT] && strcmp(settings->format, "json") != 0)
+        return FAIL(ST_USAGE, "--fit writes JSON: --format json");
+    if (!settings->limits)
+        return FAIL(ST_USAGE, "--fit needs --limits FILE of the device that the profiles ran on");
+    TRY(read_limits(settings, &limits));
+    TRY(read_rows(settings, &rows));
+    TRY(efficiency_fit(e, &rows, &limits));
+    return output_finish(settings, &text, efficiency_json_write(&text, e));
+}
+
+static Status check(const Settings *settings, const Efficiency *e)
+{
+    Limits limits;
+    const Datasheet *sheet;
+    Text text = {0};
+    CLEANUP(record_set_free) RecordSet rows = {0};
+    if (strcmp(settings->format, "json") == 0)
+        return FAIL(ST_USAGE, "--check is a table for people: --format md, latex or typst");
+    if (!settings->limits == !settings->gpu)
+        return FAIL(
+            ST_USAGE,
+            "--check needs --limits FILE or --gpu NAME of the device that the files ran on");
+    if (settings->limits) TRY(read_limits(settings, &limits));
+    if (settings->gpu) {
+        TRY(datasheet_named(settings->gpu, &sheet));
+        datasheet_limits(sheet, &limits);
+    }
+    TRY(read_rows(settings, &rows));
+    return output_finish(settings, &text,
+                         forecast_check_write(&text, settings->format, &rows, e, &limits));
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    (void)exit_code;
+    CLEANUP(array_free) Efficiency *e = malloc(sizeof *e);
+    if (!e) return NO_MEMORY("for efficiencies");
+    if (settings->fit && settings->check)
+        return FAIL(ST_USAGE, "--fit and --check: one after the other");
+    if (settings->fit) return fit(settings, e);
+    TRY(read_efficiency(settings, e));
+    return settings->check ? check(settings, e) : forecast(settings, sweep, e);
+}
+
+/* On a GPU a step that is captured as a graph: what keeps its host busy was not measured. */
+static void defaults(Config *config)
+{
+    config_defaults(config);
+    config->exec = EXEC_GRAPH;
+    config->precision = PRECISION_BF16;
+    config->ctx = 512;
+}
+
+static const char help[] =
+    "Says how long a step takes on a GPU that is not here: every op of its plan by what such ops\n"
+    "reached of the limits where they were measured, on the limits of the other device: those of\n"
+    "its data sheet (--gpu; list shows them) or measured ones (--limits). No device is needed.\n"
+    "For a single cell also the phases, and what would change first.\n"
+    "\n"
+    "--check FILE... forecasts the steps that result files measured, and shows the errors.\n"
+    "--fit FILE... measures anew what ops reach, from results of 'profile --format json'.\n"
+    "\n"
+    "  roofstep forecast --gpu rtx4090 --size medium\n"
+    "  roofstep forecast --gpu h100-sxm,b200 --size medium,xl --price 2.49/h\n"
+    "  roofstep forecast --gpu a100-80 --model llama-3.2-1b --ctx 2048 --batch 4\n"
+    "  roofstep forecast --check results.json --limits my-gpu.json\n"
+    "  roofstep forecast --fit small.json medium.json --limits my-gpu.json --out my-ops.json\n";
+
+const Command cmd_forecast = {
+    .name = "forecast",
+    .summary = "how long a step takes on a GPU that is not here, and what it costs",
+    .help = help,
+    .options = {.taken = OPTION_LIST(OPTIONS_PLAN, OPTIONS_OUTPUT, OPTION_GPU, OPTION_LIMITS,
+                                     OPTION_EFFICIENCY, OPTION_PRICE, OPTION_FIT, OPTION_CHECK),
+                .lists = OPTION_LIST(OPTIONS_PLAN),
+                .args = "[FILE...]",
+                .formats = "md json latex typst",
+                .defaults = defaults},
+    .run = run,
+};

@@ -1,0 +1,23 @@
+/* Forecasts of steps as tables and as JSON. */
+#pragma once
+
+#include "bench/forecast/step_forecast.h"
+#include "config/sweep.h"
+#include "report/format/table.h"
+
+/* One device, and the forecasts of all cells on it. */
+typedef struct ForecastDevice {
+    Limits limits;
+    StepForecast *cells; /* as many as the sweep has */
+} ForecastDevice;
+
+typedef struct ForecastOutput {
+    const Sweep *sweep;
+    const Efficiency *efficiency;
+    ForecastDevice *devices;
+    int n_devices;
+    double price; /* of an hour; 0: not given */
+} ForecastOutput;
+
+/* In `format`: md, json, latex or typst. */
+Status forecast_output_write(Text *out, const char *format, const ForecastOutput *forecasts);

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# usage: forecast.sh PROGRAM: forecasts go by what files say was measured; the committed results of a GPU are the truth.
+program=$1
+here=$(cd "$(dirname "$0")/../.." && pwd)
+results=$here/docs/results
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache
+failures=0
+fail() {
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
+forecast() { "$program" forecast "$@" 2>"$work/err" || { fail "forecast $*"; cat "$work/err"; }; }
+limits=$results/h200-limits.json
+
+# Fitted to one step, the others are told: steps of other sizes, contexts and architectures.
+forecast --fit "$results/h200-medium-profile.json.gz" --limits "$limits" --out "$work/medium.json"
+steps=("$results"/h200-{small,large,xl,2.7b,gpt2,llama-3.2-1b,qwen2.5-0.5b,qwen3-0.6b}-torch.json "$results/h200-recompute.json")
+forecast --check "${steps[@]}" --limits "$limits" --efficiency "$work/medium.json" >"$work/check"
+python3 - "$work/check" <<'PYTHON' || { fail "the steps that nothing was fitted to"; cat "$work/check"; }
+import re, sys
+text = open(sys.argv[1]).read()
+n, mean, worst, roofline = re.search(r"- (\d+) steps .* off by ([\d.]+) % in the mean, ([\d.]+) % at worst; the plain roofline by ([\d.]+) %", text).groups()
+assert int(n) >= 10 and float(mean) <= 6 and float(worst) <= 15 and float(roofline) > 3 * float(mean), (n, mean, worst, roofline)
+PYTHON
+
+# What it is fitted to is found again: times made up from known numbers.
+python3 - "$results" "$work" <<'PYTHON'
+import gzip, json, sys
+results, work = sys.argv[1:]
+limits = json.load(open(results + "/h200-limits.json"))["limits"]
+peak = max(limits[f"bf16_{name}"]["all"]["max"] for name in ("largest", "forward", "input_grad", "weight_grad"))
+bandwidth = max(limits[f"memory_{name}"]["all"]["max"] for name in ("read", "write", "copy"))
+for name in "medium", "gpt2", "llama-3.2-1b":
+    with gzip.open(f"{results}/h200-{name}-profile.json.gz", "rt") as file: data = json.load(file)
+    for row in data["results"][0]["profile"]["ops"]:
+        flops, moved = row["flops"] / row["nodes"], row["bytes"] / row["nodes"]
+        start, seconds = (4e-6, max(1.25 * flops / peak, moved / bandwidth)) if row["op"] == "matmul" else (2e-6, 1.5 * moved / bandwidth)
+        row["device"]["total"] = 1e9 * (start + seconds) * row["nodes"] * data["results"][0]["profile"]["steps"]
+    json.dump(data, open(f"{work}/{name}.json", "w"))
+PYTHON
+forecast --fit "$work"/{medium,gpt2,llama-3.2-1b}.json --limits "$limits" --out "$work/known.json"
+python3 - "$work/known.json" <<'PYTHON' || fail "the fit does not find what the times were made of"
+import json, sys
+lines = {(line["op"], line["precision"]): line for line in json.load(open(sys.argv[1]))["lines"]}
+def close(x, y): assert abs(x / y - 1) < 1e-3, (x, y)
+close(lines["matmul", "bf16"]["start_us"], 4); close(lines["matmul", "bf16"]["flops"], 1.25)
+for op in "rmsnorm", "swiglu", "adamw", "rmsnorm_grad":
+    close(lines[op, "any"]["bytes"], 1.5)
+    assert lines[op, "any"]["error"] < 1e-3 and lines[op, "any"]["flops"] == 0
+close(lines["rmsnorm", "any"]["start_us"], 2)
+PYTHON
+
+# With all ops at the limit the forecast is the limit: every node counts, as often as it runs.
+python3 - "$here/efficiency/h200.json" "$work/roof.json" <<'PYTHON'
+import json, sys
+data = json.load(open(sys.argv[1]))
+data["gap_us"] = 0
+for line in data["lines"]:
+    line.update(start_us=0, flops=int(line["precision"] != "any"), score=0, bytes=1)
+json.dump(data, open(sys.argv[2], "w"))
+PYTHON
+for options in "--size medium" "--size small --accumulate 3 --ctx 256" "--model llama-3.2-1b --recompute block" "--size small --mode fwd_bwd"; do
+    # shellcheck disable=SC2086
+    forecast --limits "$limits" --efficiency "$work/roof.json" --format json $options >"$work/json"
+    python3 - "$work/json" <<'PYTHON' || fail "at the limit: $options"
+import json, sys
+f = json.load(open(sys.argv[1]))["forecasts"][0]["forecast"]
+assert abs(f["step_ms"] / f["limit_step_ms"] - 1) < 1e-6, f
+assert abs(sum(f[phase + "_ms"] or 0 for phase in ("forward", "backward", "optimizer") if phase + "_ms" in f) / f["step_ms"] - 1) < 1e-6, f
+PYTHON
+done
+
+# An interval where it was measured, and nowhere else.
+forecast --limits "$limits" --size xl >"$work/out"
+grep -qE '\| NVIDIA H200 \| xl +\| .* to ' "$work/out" || fail "no interval on the device that was measured"
+grep -q 'what would change first' "$work/out" || fail "a single cell without its ops"
+forecast --gpu rtx4090,h100-sxm,rtx4090 --size small,xl --price 0.5/h >"$work/out"
+[ "$(grep -c '^| NVIDIA' "$work/out")" = 4 ] || fail "not each device once"
+! grep -qE '^\| NVIDIA .* to ' "$work/out" || fail "an interval that nobody measured"
+grep -q 'no interval where nobody' "$work/out" || fail "it does not say why there is no interval"
+for format in latex typst json; do
+    forecast --gpu t4 --precision fp16 --format $format >"$work/out"
+    [ -s "$work/out" ] || fail "--format $format printed nothing"
+done
+
+# Files that are none, each with one line.
+refused() { # PATTERN ARGUMENTS...
+    local pattern=$1
+    shift
+    "$program" forecast "$@" >"$work/out" 2>"$work/err"
+    [ $? = 2 ] && [ "$(wc -l <"$work/err")" = 1 ] && grep -q -- "$pattern" "$work/err" || { fail "forecast $*"; cat "$work/err"; }
+}
+mutated() { # PYTHON PATTERN
+    python3 -c "import json, sys; d = json.load(open(sys.argv[1])); $1; json.dump(d, open(sys.argv[2], 'w'))" "$here/efficiency/h200.json" "$work/bad.json"
+    refused "$2" --gpu h200 --efficiency "$work/bad.json"
+}
+echo '{"kind": "efficiency"' >"$work/torn.json"
+refused 'torn.json.*no file of roofstep forecast --fit' --gpu h200 --efficiency "$work/torn.json"
+refused 'cannot read' --gpu h200 --efficiency "$work/nowhere.json"
+refused 'no file of roofstep forecast --fit' --gpu h200 --efficiency "$limits"
+mutated 'd["schema"] = 9' 'schema 9, expected 1'
+mutated 'd["lines"] = []' "'lines' must be a list of 1 to"
+mutated 'd["lines"][0]["op"] = "nosuch"' 'line 1: there is no op'
+mutated 'd["lines"][1]["bytes"] = -1' 'line 2: its numbers give no time'
+mutated 'd["lines"][0]["precision"] = "fp99"' 'line 1: there is no precision'
+mutated 'd["device"] = "cpu"' 'the efficiencies are of a CPU'
+refused 'no file has a profile' --fit "$results/h200-small-torch.json" --limits "$limits"
+refused 'no step that can be forecast' --check "$results/h200-attention-cudnn.json" --limits "$limits"
+
+echo "$failures wrong"
+[ $failures = 0 ]
