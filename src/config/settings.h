@@ -43,6 +43,8 @@ typedef struct Settings {
     const char *data; /* precision: text of the curves; NULL: what the machine has */
     bool interleave;
     double fail_above; /* compare: a fraction; INFINITY: never */
+    bool fail_unsure;  /* compare: fail where the samples do not tell */
+    const char *phase; /* compare: those that count; NULL: all */
     int64_t top;       /* memory, profile: how many of the largest */
     double budget;     /* suite: seconds; INFINITY with --full */
     bool full;         /* suite: no budget */
@@ -66,6 +68,7 @@ typedef struct Settings {
     int n_memory_limits;                        /* 0: what the machine has */
     const char *args[SETTINGS_MAX_ARGS];        /* positional arguments */
     int n_args;
+    int dashes;               /* how many of them stand before "--"; -1: there is none */
     bool given[OPTION_COUNT]; /* by OptionId: is on the command line */
     const char *command_line; /* quoted for a shell */
 } Settings;

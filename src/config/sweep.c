@@ -26,7 +26,8 @@ static const Settings settings_defaults = {.peer_rounds = 3,
                                            .top = 10,
                                            .trace_steps = 3,
                                            .budget = 180,
-                                           .fail_above = INFINITY};
+                                           .fail_above = INFINITY,
+                                           .dashes = -1};
 
 /* ---- from words to axes and settings ---- */
 
@@ -146,9 +147,10 @@ static Status read_words(Reader *r)
     bool options = true;
     while (r->next < r->argc && !r->settings->help) {
         const char *word = r->argv[r->next++];
-        if (options && strcmp(word, "--") == 0)
+        if (options && strcmp(word, "--") == 0) {
             options = false;
-        else if (options && strcmp(word, "-h") == 0)
+            r->settings->dashes = r->settings->n_args;
+        } else if (options && strcmp(word, "-h") == 0)
             r->settings->help = true;
         else if (options && word[0] == '-' && word[1])
             TRY(read_dashed(r, word));

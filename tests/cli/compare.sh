@@ -102,17 +102,60 @@ printf '{"schema": 1, "environment": {"id": "x"}, "results": []}' >none.json
 printf '{"schema": 1, "environment": {"id": "x"}, "results": [{"size": 3}]}' >field.json
 head -c 2000 a.json >cut.json
 mkdir folder.json
+mkdir folder.other
+echo '{"limits": {}}' >folder.other/limits.json
 refused 'missing.json' a.json missing.json
 refused 'missing.json' missing.json a.json
-refused 'folder.json' a.json folder.json
+refused 'folder.json has no result file' a.json folder.json
+refused 'folder.other has no result file' folder.other a.json
 refused 'empty.json: the file is empty' a.json empty.json
 refused 'text.json: line 1' a.json text.json
 refused 'newer.json: line 1: schema 2' a.json newer.json
 refused "field.json: result 1: 'size' must be a text" a.json field.json
 refused 'cut.json' a.json cut.json
-refused 'no cell in common' a.json none.json
-refused 'needs two result files, not 1' a.json
-refused 'needs two result files, not 3' a.json a.json a.json
+refused 'one of them has no cell' a.json none.json
+refused 'needs two result files or folders, not 1' a.json
+refused 'several files a side have -- between' a.json a.json a.json
+refused 'needs two result files or folders, not 3' a.json a.json a.json --
+refused '--fail-above stands behind --' a.json -- b.jsonl --fail-above 3%
+refused '--phase steps: expected' a.json b.jsonl --phase steps
+sed 's/ctx=\([0-9]*\) /ctx=\1 seed=9 /; s/steps=10/steps=20/' a.json >other.json
+refused 'the nearest two differ in' a.json other.json
+grep -q 'steps (10, 20)' err || fail 'it does not name the option'
+
+# Folders and several files a side: each start of a cell is a sample; a copy of a file is no start.
+starts() { # FOLDER FACTOR: six starts of the rows of a.json, some 0.1 % apart
+    mkdir "$1"
+    python3 - "$1" "$2" <<'PYTHON'
+import json, sys
+folder, factor = sys.argv[1], float(sys.argv[2])
+for start in range(6):
+    data = json.load(open("a.json"))
+    for row in data["results"]:
+        for phase in "forward", "backward", "optimizer", "step":
+            for name, value in (row.get(phase) or {}).items():
+                if name == "samples_ms": row[phase][name] = [x * factor * (1 + start / 1e3) for x in value]
+                elif name.endswith("_ms") and value is not None: row[phase][name] = value * factor * (1 + start / 1e3)
+    json.dump(data, open(f"{folder}/start{start}.json", "w"))
+PYTHON
+    cp "$1/start0.json" "$1/start0-copy.json"
+    echo '{"limits": {}}' >"$1/limits.json"
+}
+starts old 1
+starts new 1.05
+expect 0 old old --fail-above 1% --fail-unsure
+grep -q 'A: 7 files; each of up to 6 starts of a cell counts as one sample' err || fail 'it does not say what a sample is'
+expect 3 old new --fail-above 3% --phase step
+grep -q 'worst: .*: step +5' err || fail 'it does not name the worst cell'
+! grep -q '| forward ' out || fail '--phase step shows other phases'
+expect 0 old new --fail-above 8% --fail-unsure --phase step
+expect 3 --fail-above 3% old/start[0-5].json -- new/start[0-5].json
+expect 3 --fail-above 3% old -- new/start?.json
+# Too few starts tell nothing: that is a failure only if it is asked for.
+expect 0 --fail-above 3% old/start0.json old/start1.json -- new/start0.json new/start1.json
+expect 5 --fail-above 3% --fail-unsure old/start0.json old/start1.json -- new/start0.json new/start1.json
+grep -q 'unsure: measure more' err || fail 'it does not say what to do'
+expect 5 a.json b.jsonl --fail-above 90% --fail-unsure # missing in B
 
 # What profile measures is compared too.
 "$program" profile --d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --batch 1 --device cpu --steps 3 \

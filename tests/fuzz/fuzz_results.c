@@ -1,6 +1,7 @@
 /* Result files, json and jsonl: read, written again, in every format of a report, as tables of
  * profiles, and compared. An input may hold two files, "@@ b" between them; else it is compared
  * with itself. */
+#include "bench/record/comparison_gate.h"
 #include "bench/record/record_file.h"
 #include "bench/record/record_stat.h"
 #include "harness.h"
@@ -110,7 +111,7 @@ static void compare(const RecordSet *a, const RecordSet *b)
         harness_taken(comparison_report_write(&text, formats[i], &report), refusals);
         text_free(&text);
     }
-    if (made) (void)(comparison_regressions(&comparison, 0.05) + comparison_lost(&comparison));
+    if (made) (void)comparison_gate_make(&comparison, 0.05);
     comparison_free(&comparison);
 }
 

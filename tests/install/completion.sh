@@ -42,7 +42,7 @@ completes 'suite --like' rtx rtx5090 rtx5090-nsys
 completes 'bench --out' a 'a file.json'
 completes 'suite --out-dir' '' folder
 completes compare a 'a file.json'
-completes 'compare' --fail --fail-above
+completes 'compare' --fail --fail-above --fail-unsure
 completes bench a
 
 # ---- zsh, as someone at a terminal sees it ----

@@ -335,27 +335,3 @@ void comparison_free(Comparison *comparison)
     json_decref(comparison->known);
     *comparison = (Comparison){0};
 }
-
-int comparison_regressions(const Comparison *comparison, double fraction)
-{
-    int found = 0;
-    for (size_t i = 0; i < comparison->n_cells; i++) {
-        for (int k = 0; k < COMPARISON_PHASES; k++) {
-            const ComparisonPhase *p = &comparison->cells[i].phases[k];
-            found += p->verdict == COMPARISON_SLOWER && p->change > fraction;
-        }
-    }
-    return found;
-}
-
-int comparison_lost(const Comparison *comparison)
-{
-    int found = 0;
-    for (size_t i = 0; i < comparison->n_cells; i++) {
-        for (int k = 0; k < COMPARISON_PHASES; k++) {
-            const ComparisonPhase *p = &comparison->cells[i].phases[k];
-            found += p->status_a == RECORD_OK && p->status_b != RECORD_OK;
-        }
-    }
-    return found;
-}

@@ -63,8 +63,3 @@ typedef struct Comparison {
  * must outlive the comparison; the caller frees it, after a failure too. */
 Status comparison_make(Comparison *out, const RecordSet *a, const RecordSet *b);
 void comparison_free(Comparison *comparison);
-
-/* Phases with the verdict SLOWER whose median rose by more than `fraction`. */
-int comparison_regressions(const Comparison *comparison, double fraction);
-/* Phases measured in A and not in B. */
-int comparison_lost(const Comparison *comparison);

@@ -1,12 +1,12 @@
 #include "report/study/comparison_report.h"
 
 #include "base/human.h"
-#include "base/json_text.h"
-#include "report/format/csv_writer.h"
 #include "report/format/flat_row.h"
 #include "report/format/table_write.h"
 #include "report/records/cell_text.h"
 #include "report/records/record_notes.h"
+#include "report/study/comparison_json.h"
+#include "report/study/comparison_worst.h"
 
 #include <math.h>
 #include <string.h>
@@ -181,6 +181,13 @@ static void note_warnings(Table *table, const ComparisonReport *report, const Co
     if (n > MOST) table_note_printf(table, "%zu more warnings are in the json", n - MOST);
 }
 
+static void note_worst(Table *table, const ComparisonReport *report)
+{
+    Text text = {0};
+    comparison_worst_put(&text, report);
+    table_note_text(table, &text);
+}
+
 static void note_rule(Table *table, const Comparison *c)
 {
     table_note(
@@ -215,6 +222,7 @@ static void fill_rows(Table *table, const ComparisonReport *report, const Record
     put_rows(table, c, &shown);
     record_notes_common(table, matched);
     note_means(table, c);
+    note_worst(table, report);
     note_warnings(table, report, &shown);
     note_only(table, c->only_a, c->n_only_a, "A", report->a);
     note_only(table, c->only_b, c->n_only_b, "B", report->b);
@@ -241,138 +249,9 @@ static Status write_tables(Text *out, const char *format, const ComparisonReport
     return table_write(out, format, &table); /* with its notes, if no rows */
 }
 
-/* ---- json ---- */
-
-static json_t *status_json(RecordStatus status)
-{
-    return status == RECORD_STATUS_COUNT ? json_null() : json_string(record_status_word(status));
-}
-
-static json_t *phase_json(const ComparisonPhase *p)
-{
-    const char *verdict = comparison_verdict_word(p->verdict);
-    return json_pack(
-        "{s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}", "status_a",
-        status_json(p->status_a), "status_b", status_json(p->status_b), "samples_a", p->n_a,
-        "samples_b", p->n_b, "median_a_ms", json_text_real(p->median_a), "median_b_ms",
-        json_text_real(p->median_b), "change_percent", json_text_real(100 * p->change),
-        "ci95_low_percent", json_text_real(100 * p->low), "ci95_high_percent",
-        json_text_real(100 * p->high), "p", json_text_real(p->p), "test",
-        p->p >= 0 ? (p->exact ? "exact" : "normal") : NULL, "verdict", *verdict ? verdict : NULL);
-}
-
-static const char *cell_of(const Record *record)
-{
-    return record_key(record) ? record_key(record) : "";
-}
-
-/* jansson refuses NULL as a value: what could not be allocated is missing, and `failed` counts it. */
-static json_t *cells_json(const Comparison *c, int *failed)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < c->n_cells; i++) {
-        json_t *cell = json_pack("{s:s}", "cell", cell_of(c->cells[i].a));
-        *failed += json_array_append_new(list, cell) != 0;
-        for (int k = 0; k < COMPARISON_PHASES; k++) {
-            const ComparisonPhase *phase = &c->cells[i].phases[k];
-            if (phase->present)
-                *failed += json_object_set_new(cell, comparison_phases[k], phase_json(phase)) != 0;
-        }
-    }
-    return list;
-}
-
-static json_t *only_json(const Record **records, size_t n, int *failed)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++)
-        *failed += json_array_append_new(list, json_string(cell_of(records[i]))) != 0;
-    return list;
-}
-
-static json_t *means_json(const Comparison *c, int *failed)
-{
-    json_t *means = json_object();
-    for (int k = 0; k < COMPARISON_PHASES; k++) {
-        if (c->n_ratios[k] == 0) continue;
-        json_t *mean = json_pack("{s:o, s:i}", "ratio", json_text_real(c->mean_ratio[k]), "cells",
-                                 c->n_ratios[k]);
-        *failed += json_object_set_new(means, comparison_phases[k], mean) != 0;
-    }
-    return means;
-}
-
-static Status make_json(json_t **root, const ComparisonReport *report)
-{
-    const Comparison *c = report->comparison;
-    int failed = 0;
-    *root = json_pack("{s:i, s:o, s:o, s:O, s:O, s:o, s:o, s:o, s:o}", "schema", 1, "a",
-                      json_text_string(report->path_a), "b", json_text_string(report->path_b),
-                      "differences", c->differences, "warnings", c->warnings, "cells",
-                      cells_json(c, &failed), "only_a", only_json(c->only_a, c->n_only_a, &failed),
-                      "only_b", only_json(c->only_b, c->n_only_b, &failed), "geometric_mean",
-                      means_json(c, &failed));
-    return *root && !failed ? ST_OK : NO_MEMORY("for a comparison");
-}
-
-/* ---- csv ---- */
-
-/* As phase_json() has them. */
-static const char csv_heading[] =
-    "cell,phase,status_a,status_b,samples_a,samples_b,median_a_ms,median_b_ms,change_percent,"
-    "ci95_low_percent,ci95_high_percent,p,test,verdict\n";
-
-static void put_csv_row(Text *out, const json_t *cell, const char *phase)
-{
-    const char *name;
-    const json_t *field;
-    json_t *fields = json_object_get(cell, phase);
-    if (!fields) return;
-    csv_writer_value(out, json_object_get(cell, "cell"));
-    text_printf(out, ",%s", phase);
-    json_object_foreach(fields, name, field)
-    {
-        text_puts(out, ",");
-        if (json_is_real(field))
-            text_printf(out, "%.8g", json_real_value(field));
-        else
-            csv_writer_value(out, field);
-    }
-    text_puts(out, "\n");
-}
-
-/* The verdict is the last field. */
-static void put_only(Text *out, const json_t *cells, const char *verdict)
-{
-    for (size_t i = 0; i < json_array_size(cells); i++) {
-        csv_writer_value(out, json_array_get(cells, i));
-        text_printf(out, ",,,,,,,,,,,,,%s\n", verdict);
-    }
-}
-
-static void put_csv(Text *out, const json_t *root)
-{
-    const json_t *cells = json_object_get(root, "cells");
-    text_puts(out, csv_heading);
-    for (size_t i = 0; i < json_array_size(cells); i++) {
-        for (int k = 0; k < COMPARISON_PHASES; k++)
-            put_csv_row(out, json_array_get(cells, i), comparison_phases[k]);
-    }
-    put_only(out, json_object_get(root, "only_a"), "only in A");
-    put_only(out, json_object_get(root, "only_b"), "only in B");
-}
-
 Status comparison_report_write(Text *out, const char *format, const ComparisonReport *report)
 {
-    const bool csv = strcmp(format, "csv") == 0;
-    CLEANUP(json_text_free) json_t *root = NULL;
-    if (!csv && strcmp(format, "json") != 0) return write_tables(out, format, report);
-    TRY(make_json(&root, report));
-    if (csv) {
-        put_csv(out, root);
-    } else {
-        json_text_put(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
-        text_puts(out, "\n");
-    }
-    return text_status(out);
+    if (strcmp(format, "csv") == 0) return comparison_json_csv(out, report);
+    if (strcmp(format, "json") == 0) return comparison_json_write(out, report);
+    return write_tables(out, format, report);
 }

@@ -1,5 +1,5 @@
 #include "base/rng.h"
-#include "bench/record/comparison.h"
+#include "bench/record/comparison_gate.h"
 #include "bench/record/record_file.h"
 #include "with_cmocka.h"
 
@@ -156,8 +156,9 @@ static void files_against_themselves_are_the_same(void **state)
             }
         }
         assert_true(same > 0);
-        assert_int_equal(comparison_regressions(&c, 0), 0);
-        assert_int_equal(comparison_lost(&c), 0);
+        assert_int_equal(comparison_gate_make(&c, 0).slower, 0);
+        assert_int_equal(comparison_gate_make(&c, 0).lost, 0);
+        assert_null(comparison_gate_make(&c, 0).worst);
         comparison_free(&c);
         record_set_free(&set);
     }
@@ -184,8 +185,8 @@ static void the_last_of_a_key_counts(void **state)
     assert_true(fabs(c.mean_ratio[STEP] - 202.0 / 102) < 1e-12);
     assert_int_equal(c.n_ratios[STEP], 1);
     assert_true(isnan(c.mean_ratio[0]));
-    assert_int_equal(comparison_regressions(&c, 0.9), 1);
-    assert_int_equal(comparison_regressions(&c, 1.0), 0);
+    assert_int_equal(comparison_gate_make(&c, 0.9).slower, 1);
+    assert_int_equal(comparison_gate_make(&c, 1.0).slower, 0);
     comparison_free(&c);
     record_set_free(&a);
     record_set_free(&b);
