@@ -9,7 +9,7 @@ BEGIN {
     n = split("base config plan backend ops ops/collective ops/fp8 ops/simd_cpu comm ops/gemm_cpu ops/cpu ops/collective_cpu ops/fp8_cpu ops/cuda ops/attention_cuda ops/fp8_cuda model exec prof " \
         "bench/record bench/measure bench/limits bench/estimate bench/forecast bench/cell bench/study " \
         "report/format report/export report/records report/findings report/study report/profile report/memory " \
-        "report/page report/validate cli cli/plan cli/forecast cli/suite cli/published cli/commands", order, " ")
+        "report/page report/validate cli cli/plan cli/forecast cli/suite cli/published cli/live cli/commands", order, " ")
     for (i = 1; i <= n; i++) rank[order[i]] = i
     vendor["cuda"] = "cuda|cublas|cudnn"; vendor["cublas"] = "cuda|cublas"; vendor["cudnn"] = "cudnn"
     split("src/cli/main.c src/cli/output.c src/cli/commands/cmd_compare.c src/cli/suite/suite_run.c", list, " ")

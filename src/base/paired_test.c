@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shifts that are bet on, in units of the median size so far, each with its share of the capital: noise that is
- * smaller than the shift, as large, and, for long runs on a noisy machine, much larger. */
+/* Shifts that are bet on, in units of the median size so far, each with its share of the capital: noise
+ * that is smaller than the shift, as large, and, for long runs on a noisy machine, much larger. */
 static const struct {
     double shift, share;
 } bets[] = {{1.4, 0.45}, {0.7, 0.45}, {0.2, 0.1}};
@@ -70,7 +70,7 @@ static double log_capital(const double *d, int n, double center, int sign, Sizes
 
 bool paired_test_beyond(const double *d, int n, double center, int sign, double error)
 {
-    Sizes sizes; /* 32 KiB */
+    Sizes sizes;
     return n > 0 && log_capital(d, n, center, sign, &sizes) >= -log(error);
 }
 

@@ -4,16 +4,16 @@
  * which of the two ran first. If they take equally long, d[i] is as likely positive as negative, whatever the
  * sizes |d| of all pairs and the signs of the others are: noise may be heavy-tailed, drifting or correlated.
  *
- * So the test bets on signs. It starts with a capital of 1 and stakes a part of it on "positive" in each pair;
- * the stake depends on sizes only. The game is fair, so the capital ever reaches 1 / error with a probability of
- * at most `error` (Ville's inequality): one may look after every pair and stop at will. The stake is the one that
- * wins most if noise has Student's t distribution around a shift of about the median size: on a wild pair little
- * is staked. Pairs all of one sign decide from about seven on. */
+ * So the test bets on signs. It starts with a capital of 1 and stakes a part of it on "positive" in each
+ * pair; the stake depends on sizes only. The game is fair, so the capital ever reaches 1 / error with a
+ * probability of at most `error` (Ville's inequality): one may look after every pair and stop at will. The
+ * stake is the one that wins most if noise has Student's t distribution around a shift of about the median
+ * size: on a wild pair little is staked. Pairs all of one sign decide from about seven on. */
 #pragma once
 
 #include <stdbool.h>
 
-enum { PAIRED_TEST_MOST = 4096 }; /* pairs; later ones are not looked at */
+enum { PAIRED_TEST_MOST = 1024 }; /* pairs; later ones are not looked at */
 
 /* The middle of d is above `center` (sign 1) or below it (sign -1); wrong with a probability of at most
  * `error` over all looks together. */

@@ -45,6 +45,7 @@ typedef struct Settings {
     double fail_above; /* compare: a fraction; INFINITY: never */
     bool fail_unsure;  /* compare: fail where the samples do not tell */
     const char *phase; /* compare: those that count; NULL: all */
+    bool live;         /* compare: two programs, run now */
     int64_t top;       /* memory, profile: how many of the largest */
     double budget;     /* suite: seconds; INFINITY with --full */
     bool full;         /* suite: no budget */

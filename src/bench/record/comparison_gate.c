@@ -39,7 +39,7 @@ ComparisonGate comparison_gate_make(const Comparison *comparison, double limit)
 
 /* ---- some of the phases ---- */
 
-static Status read_list(const char *list, bool wanted[COMPARISON_PHASES])
+Status comparison_gate_read_phases(const char *list, bool wanted[COMPARISON_PHASES])
 {
     for (const char *word = list;;) {
         const size_t n = strcspn(word, ",");
@@ -74,7 +74,7 @@ static void forget(ComparisonPhase *p)
 Status comparison_gate_select(Comparison *comparison, const char *list)
 {
     bool wanted[COMPARISON_PHASES] = {false}, any = false;
-    TRY(read_list(list, wanted));
+    TRY(comparison_gate_read_phases(list, wanted));
     for (int k = 0; k < COMPARISON_PHASES; k++) {
         if (!wanted[k]) comparison->n_ratios[k] = 0;
         for (size_t i = 0; i < comparison->n_cells; i++) {

@@ -15,6 +15,9 @@ typedef struct ComparisonGate {
  * verdict UNSURE. */
 ComparisonGate comparison_gate_make(const Comparison *comparison, double limit);
 
+/* Reads "step" or "forward,backward". ST_USAGE: a word of the list is no phase. */
+Status comparison_gate_read_phases(const char *list, bool wanted[COMPARISON_PHASES]);
+
 /* Keeps the phases that are listed, "step" or "forward,backward", and forgets the others. ST_USAGE: a
  * word of the list is no phase, or no cell has one of them. */
 Status comparison_gate_select(Comparison *comparison, const char *list);

@@ -5,6 +5,7 @@
 #include "bench/record/key_difference.h"
 #include "cli/command.h"
 #include "cli/commands/compare_input.h"
+#include "cli/commands/compare_live.h"
 #include "cli/output.h"
 #include "report/study/comparison_worst.h"
 
@@ -129,10 +130,22 @@ static void tell_starts(const char *name, const CompareInput *input)
                  name, input->files, input->starts);
 }
 
+static Status refuse_live_options(const Settings *settings)
+{
+    static const OptionId live_only[] = {OPTION_BUDGET, OPTION_STAT};
+    for (size_t i = 0; i < sizeof live_only / sizeof *live_only; i++) {
+        if (settings->given[live_only[i]])
+            return FAIL(ST_USAGE, "--%s is for compare --live: files have their samples",
+                        option_table[live_only[i]].name);
+    }
+    return ST_OK;
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    (void)sweep;
     int n_a;
+    if (settings->live) return compare_live(settings, sweep, exit_code);
+    TRY(refuse_live_options(settings));
     CLEANUP(compare_input_free) CompareInput a = {0};
     CLEANUP(compare_input_free) CompareInput b = {0};
     TRY(find_sides(settings, &n_a));
@@ -158,15 +171,41 @@ static const char help[] =
     "  roofstep compare before.json after.json --fail-above 3%\n"
     "  roofstep compare before.json after.json --out changes.csv\n"
     "  roofstep compare before after --phase step --fail-above 3% --fail-unsure    (folders)\n"
-    "  roofstep compare old1.json old2.json -- new1.json new2.json\n";
+    "  roofstep compare old1.json old2.json -- new1.json new2.json\n"
+    "\n"
+    "--live starts two programs in turn, in random order, with the command after --, or two\n"
+    "commands, until the verdict is sure or --budget is over. Looking after every pair of\n"
+    "starts is accounted for. same: within --fail-above, or 3 %. Exits with 3 when NEW is\n"
+    "slower (by more than --fail-above), 5 when it is not sure. Keep starts short.\n"
+    "\n"
+    "  roofstep compare --live old/roofstep new/roofstep -- bench --size tiny --steps 3 --warmup "
+    "1\n"
+    "  roofstep compare --live --budget 1m 'roofstep bench --size tiny --exec eager'\n"
+    "      'roofstep bench --size tiny'\n";
+
+/* Other programs make steps longer, never shorter. */
+static void defaults(Config *config)
+{
+    config_defaults(config);
+    config->stat = STAT_MIN;
+}
+
+static const OptionWords words[] = {
+    {.id = OPTION_STAT, .help = "of the steps of a start, with --live"},
+    {.id = OPTION_BUDGET, .help = "how long --live may take, as 20s; 3m by default"},
+};
 
 const Command cmd_compare = {
     .name = "compare",
-    .summary = "two result files: change, interval, verdict, exit 3 on a regression",
+    .summary =
+        "two result files, or two programs live: change, interval, verdict, exit 3 on a regression",
     .help = help,
-    .options = {.taken = OPTION_LIST(OPTION_FAIL_ABOVE, OPTION_FAIL_UNSURE, OPTION_PHASE,
-                                     OPTIONS_OUTPUT),
-                .args = "A B",
+    .options = {.taken = OPTION_LIST(OPTION_LIVE, OPTION_BUDGET, OPTION_STAT, OPTION_FAIL_ABOVE,
+                                     OPTION_FAIL_UNSURE, OPTION_PHASE, OPTIONS_OUTPUT),
+                .args = "A B | --live OLD NEW -- COMMAND",
+                .defaults = defaults,
+                .words = words,
+                .n_words = sizeof words / sizeof *words,
                 .formats = REPORT_STUDY_FORMATS},
     .run = run,
 };

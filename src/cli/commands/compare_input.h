@@ -10,7 +10,8 @@ typedef struct CompareInput {
     int starts;       /* the most of one cell; where there are several each counts as one sample */
 } CompareInput;
 
-/* Reads `n` paths. ST_USAGE names the file that is no result file and what is wrong with it; in a folder a
- * file of another kind (limits, memory, a trace) is left out. The caller frees it, after a failure too. */
+/* Reads `n` paths. ST_USAGE names the file that is no result file and what is wrong with it; in a
+ * folder a file of another kind (limits, memory, a trace) is left out. The caller frees it, after a
+ * failure too. */
 Status compare_input_read(CompareInput *input, const char *const *paths, int n);
 void compare_input_free(CompareInput *input);

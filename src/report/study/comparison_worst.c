@@ -11,7 +11,7 @@ bool comparison_worst_put_op(Text *out, const Record *a, const Record *b, int si
 {
     OpChange op;
     if (!op_change_largest(&op, a, b, sign)) return false;
-    text_printf(out, "%s: %s -> %s a step", op.name, human_seconds(op.before / 1e9).s,
+    text_printf(out, "%s: from %s to %s a step", op.name, human_seconds(op.before / 1e9).s,
                 human_seconds(op.after / 1e9).s);
     return true;
 }
