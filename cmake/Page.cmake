@@ -1,18 +1,27 @@
-# The HTML report: src/report/page/ and uPlot become one string in the program. tools/build.sh fetches uPlot
-# with npm; without it the HTML report alone is left out.
-set(ROOFSTEP_UPLOT "${PROJECT_SOURCE_DIR}/build/charts/node_modules/uplot" CACHE PATH "npm's uplot, for the HTML report")
+# The HTML report: src/report/page/ and the packages that draw its charts become one string in the program.
+# tools/build.sh fetches them with npm; without them the HTML report alone is left out.
+set(ROOFSTEP_CHARTS "${PROJECT_SOURCE_DIR}/build/charts/node_modules" CACHE PATH "npm's uplot, d3 and @observablehq/plot, for the HTML report")
 
-if(EXISTS ${ROOFSTEP_UPLOT}/dist/uPlot.iife.min.js)
+set(chart_scripts uplot/dist/uPlot.iife.min.js d3/dist/d3.min.js @observablehq/plot/dist/plot.umd.min.js)
+set(charts_missing "")
+foreach(script ${chart_scripts})
+  if(NOT EXISTS ${ROOFSTEP_CHARTS}/${script})
+    string(APPEND charts_missing " ${script}")
+  endif()
+endforeach()
+
+if(NOT charts_missing)
   set(page ${PROJECT_SOURCE_DIR}/src/report/page)
   set(template ${CMAKE_BINARY_DIR}/generated/page_template.c)
+  file(GLOB page_files CONFIGURE_DEPENDS ${page}/*.js ${page}/*.css ${page}/*.html)
+  list(TRANSFORM chart_scripts PREPEND ${ROOFSTEP_CHARTS}/)
   add_custom_command(OUTPUT ${template}
-    COMMAND ${CMAKE_COMMAND} -DPAGE=${page} -DUPLOT=${ROOFSTEP_UPLOT} -DOUT=${template}
+    COMMAND ${CMAKE_COMMAND} -DPAGE=${page} -DCHARTS=${ROOFSTEP_CHARTS} -DOUT=${template}
       -P ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
-    DEPENDS ${page}/page.html ${page}/page.css ${page}/page.js ${page}/charts.js ${page}/beside.js ${page}/tables.js ${page}/ranks.js ${page}/curves.js
-      ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake ${ROOFSTEP_UPLOT}/dist/uPlot.iife.min.js
+    DEPENDS ${page_files} ${chart_scripts} ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
     VERBATIM)
   target_sources(roofstep_core PRIVATE ${template})
 else()
-  message(STATUS "no uPlot in ${ROOFSTEP_UPLOT}: the HTML report is left out")
+  message(STATUS "not in ${ROOFSTEP_CHARTS}:${charts_missing}: the HTML report is left out")
   target_sources(roofstep_core PRIVATE src/report/page/page_template_none.c)
 endif()

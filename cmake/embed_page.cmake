@@ -1,15 +1,27 @@
-# cmake -DPAGE=folder -DUPLOT=folder -DOUT=file.c -P embed_page.cmake: page.html with its {{file}} marks
+# cmake -DPAGE=folder -DCHARTS=node_modules -DOUT=file.c -P embed_page.cmake: page.html with its {{file}} marks
 # replaced by those files, as the C string page_template. {{data}} stays: the program puts it in.
 file(READ ${PAGE}/page.html html)
-foreach(mark page.css charts.js beside.js tables.js ranks.js curves.js page.js)
-  file(READ ${PAGE}/${mark} text)
+
+# What is fetched: each file once, and the licences of all that is in it.
+foreach(mark uplot/dist/uPlot.min.css uplot/dist/uPlot.iife.min.js d3/dist/d3.min.js @observablehq/plot/dist/plot.umd.min.js)
+  file(READ ${CHARTS}/${mark} text)
   string(REPLACE "{{${mark}}}" "${text}" html "${html}")
 endforeach()
-foreach(mark LICENSE dist/uPlot.min.css dist/uPlot.iife.min.js)
-  file(READ ${UPLOT}/${mark} text)
-  string(REPLACE "{{${mark}}}" "${text}" html "${html}")
+set(licences "")
+foreach(package uplot d3 d3-ease @observablehq/plot interval-tree-1d binary-search-bounds isoformat)
+  file(READ ${CHARTS}/${package}/LICENSE text)
+  string(APPEND licences "${package}:\n${text}\n")
 endforeach()
-string(REGEX MATCHALL "{{[a-zA-Z./]+}}" left "${html}")
+string(REPLACE "{{licences}}" "${licences}" html "${html}")
+
+# Our own, in the order of their marks.
+string(REGEX MATCHALL "{{[a-z]+[.][a-z]+}}" marks "${html}")
+foreach(mark ${marks})
+  string(REGEX REPLACE "[{}]" "" name "${mark}")
+  file(READ ${PAGE}/${name} text)
+  string(REPLACE "${mark}" "${text}" html "${html}")
+endforeach()
+string(REGEX MATCHALL "{{[a-zA-Z./@-]+}}" left "${html}")
 if(NOT left STREQUAL "{{data}}")
   message(FATAL_ERROR "page.html: unknown or missing marks: ${left}")
 endif()

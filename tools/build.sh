@@ -223,7 +223,7 @@ fetch_npm() {
     return 1
 }
 
-# The HTML report alone needs uPlot: what cannot be had for it stops nothing. Why it was left out is kept, to build it as soon as
+# The HTML report alone needs what draws its charts: what cannot be had for it stops nothing. Why it was left out is kept, to build it as soon as
 # that has changed.
 left_out=$root/build/charts.left-out
 npm_here() {
@@ -235,7 +235,7 @@ fetch_charts() {
     rm -f -- "$left_out"
     fetch_npm src/report/page charts && return
     npm_here >"$left_out"
-    say "built without the HTML report, for its charts (uPlot) are not here: $why; $remedy. Everything else is there"
+    say "built without the HTML report, for what draws its charts is not here: $why; $remedy. Everything else is there"
 }
 
 # ---- where it is built ----

@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
+import { checkRoofline, checkStepCharts } from "./charts.mjs";
 
 const { PROGRAM, BROWSER, PACKAGES, WORK, MADE, GOLDEN, RESULTS } = process.env;
 const require = createRequire(`${PACKAGES}/`);
@@ -108,7 +109,7 @@ async function checkTable(page) {
 async function checkWhole(browser, path) {
   const page = await open(browser, path, { colorScheme: "light" });
   const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
-  for (const id of ["summary", "end-to-end", "roof", "phases", "samples", "attention", "limits", "environment", "commands"])
+  for (const id of ["answer", "summary", "end-to-end", "roof", "phases", "samples", "attention", "limits", "environment", "commands"])
     check(sections.includes(id), `no section ${id}`);
   check(!sections.includes("precision"), "a section without data is there");
   check((await page.locator("#left-out").textContent()).includes("Precision (roofstep precision)"), "what is left out is not said");
@@ -267,8 +268,22 @@ async function checkSuite(browser) {
   const missing = all.filter((id) => !sections.includes(id));
   check(missing.join() === "like,comparison,curve,ranks,rank-steps,collective", `a suite's page is without ${missing}`);
   check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Biggest win: ")), "the page does not name the biggest win");
+  await checkStepCharts({ check, page, what: "suite", program: PROGRAM });
   await checkAxe(page, "suite");
   await page.screenshot({ path: `${WORK}/suite.png`, fullPage: true });
+  await page.context().close();
+}
+
+// A profile of a GPU: its dots are kernels' times.
+async function checkGpuProfile(browser) {
+  const path = makePage("gpu", [`${RESULTS}/h200-gpt2-profile.json.gz`, `${RESULTS}/h200-limits.json`]);
+  const page = await open(browser, path, { colorScheme: "light" });
+  const drawn = await checkRoofline({ check, page, what: "gpu" });
+  check(drawn.some(({ phase }) => phase === "optimizer"), "no dot of the optimizer");
+  const ceilings = await page.locator("#roofline svg").textContent();
+  for (const text of ["bf16 836", "fp32 50.5", "memory 4.67"]) check(ceilings.includes(text), `no line of ${text} in: ${ceilings}`);
+  await checkAxe(page, "gpu");
+  await page.screenshot({ path: `${WORK}/gpu.png`, fullPage: true });
   await page.context().close();
 }
 
@@ -346,23 +361,17 @@ async function checkLike(browser) {
   await page.context().close();
 }
 
+// PAGE_ONLY=suite,curves tries these alone.
+const checks = { hostile: checkHostile, compared: checkCompared, peers: checkPeers, vain: checkVain, studies: checkStudies, suite: checkSuite, gpu: checkGpuProfile,
+  growth: checkGrowth, ranks: checkRanks, curves: checkCurves, like: checkLike };
+const only = (process.env.PAGE_ONLY || "").split(",").filter(Boolean);
 const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox"] });
 try {
   const whole = makePage("whole", [`${RESULTS}/v1-six-sizes.json`, `${GOLDEN}/attention.json`, `${RESULTS}/h200-limits.json`]);
   check(statSync(whole).size < 5e6, "the page is larger than 5 MB");
-  await checkWhole(browser, whole);
-  await checkDark(browser, whole);
-  await checkPhones(browser, whole);
-  await checkHostile(browser);
-  await checkCompared(browser);
-  await checkPeers(browser);
-  await checkVain(browser);
-  await checkStudies(browser);
-  await checkSuite(browser);
-  await checkGrowth(browser);
-  await checkRanks(browser);
-  await checkCurves(browser);
-  await checkLike(browser);
+  for (const [name, run] of Object.entries({ whole: checkWhole, dark: checkDark, phones: checkPhones, ...checks })) {
+    if (!only.length || only.includes(name)) await run(browser, whole);
+  }
 } finally {
   await browser.close();
 }

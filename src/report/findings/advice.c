@@ -4,6 +4,7 @@
 #include "bench/record/profile_view.h"
 #include "bench/record/record_stat.h"
 #include "report/findings/summary.h"
+#include "report/records/cell_command.h"
 #include "report/records/column.h"
 #include "report/records/same_work.h"
 
@@ -206,21 +207,97 @@ static void put_slow(Text *text, const Slow *slow)
         human_seconds(slow->least * 1e-9).s, 100 * excess(slow) / slow->step);
 }
 
-Status advice_add(json_t *lines, const ResultInput *files, int n)
+/* ---- both ---- */
+
+typedef struct Advice {
+    Faster faster;
+    Slow slow;
+    Text name; /* work space */
+    int measured;
+} Advice;
+
+static Status find_all(Advice *a, const ResultInput *files, int n)
 {
-    Faster faster = {.saved = 0.01}; /* less is not worth a word */
-    Slow slow = {0};
-    CLEANUP(text_free) Text text = {0};
-    int measured = 0;
+    *a = (Advice){.faster.saved = 0.01}; /* less is not worth a word */
     for (int f = 0; f < n; f++) {
         for (size_t c = 0; c < sizeof choices / sizeof *choices; c++)
-            TRY(find_faster(&faster, &files[f].kind[RESULT_MODEL], choices[c]));
-        measured += count_measured(&files[f].kind[RESULT_MODEL]);
+            TRY(find_faster(&a->faster, &files[f].kind[RESULT_MODEL], choices[c]));
+        a->measured += count_measured(&files[f].kind[RESULT_MODEL]);
         for (size_t i = 0; i < record_set_size(&files[f].rows); i++)
-            TRY(find_slow(&slow, &text, record_set_at(&files[f].rows, i)));
+            TRY(find_slow(&a->slow, &a->name, record_set_at(&files[f].rows, i)));
     }
-    if (measured > 1) put_faster(&text, &faster);
+    return ST_OK;
+}
+
+static bool has_slow(const Advice *a)
+{
+    return a->slow.op && a->slow.step > 0;
+}
+
+Status advice_add(json_t *lines, const ResultInput *files, int n)
+{
+    Advice advice;
+    CLEANUP(text_free) Text text = {0};
+    const Status status = find_all(&advice, files, n);
+    text_free(&advice.name);
+    TRY(status);
+    if (advice.measured > 1) put_faster(&text, &advice.faster);
     TRY(json_text_append(lines, &text));
-    if (slow.op && slow.step > 0) put_slow(&text, &slow);
+    if (has_slow(&advice)) put_slow(&text, &advice.slow);
     return json_text_append(lines, &text);
+}
+
+static Status put_win(json_t *json, const Faster *f)
+{
+    CLEANUP(text_free) Text cell = {0}, command = {0};
+    const Record *from = record_set_at(f->rows, f->from);
+    const char *value = record_text(record_set_at(f->rows, f->to), f->choice);
+    put_cell(&cell, f->rows, from);
+    cell_command(&command, from, f->choice, value);
+    TRY(text_status(&cell));
+    TRY(text_status(&command));
+    json_t *win = json_pack("{s:s, s:s, s:o, s:f, s:s}", "field", f->choice, "value", value, "cell",
+                            json_text_string(text_str(&cell)), "shorter_percent", 100 * f->saved,
+                            "command", text_str(&command));
+    return json_object_set_new(json, "win", win) ? NO_MEMORY("for advice") : ST_OK;
+}
+
+/* Where nothing was compared: the first row in two precisions. */
+static Status put_compare(json_t *json, const ResultInput *files, int n)
+{
+    static const ResultKind kinds[] = {RESULT_MODEL, RESULT_PROFILE};
+    CLEANUP(text_free) Text command = {0};
+    for (int i = 0; i < 2 * n && command.n == 0; i++) {
+        const RecordSet *rows = &files[i % n].kind[kinds[i / n]];
+        if (record_set_size(rows) > 0)
+            cell_command(&command, record_set_at(rows, 0), "precision", "fp32,bf16");
+    }
+    TRY(text_status(&command));
+    if (command.n == 0) return ST_OK;
+    return json_object_set_new(json, "compare", json_text_string(text_str(&command)))
+               ? NO_MEMORY("for advice")
+               : ST_OK;
+}
+
+Status advice_json(json_t **out, const ResultInput *files, int n)
+{
+    Advice advice;
+    const Status status = find_all(&advice, files, n);
+    text_free(&advice.name);
+    TRY(status);
+    CLEANUP(json_text_free)
+    json_t *json =
+        json_pack("{s:i, s:n, s:n, s:n}", "measured", advice.measured, "win", "gap", "compare");
+    if (advice.measured < 2) TRY(put_compare(json, files, n));
+    const Slow *slow = &advice.slow;
+    if (advice.faster.choice) TRY(put_win(json, &advice.faster));
+    if (has_slow(&advice)) {
+        json_t *gap =
+            json_pack("{s:s, s:s, s:f, s:f, s:f}", "op", slow->op, "phase",
+                      plan_phase_name(slow->phase), "ms", slow->time * 1e-6, "least_ms",
+                      slow->least * 1e-6, "step_percent", 100 * excess(slow) / slow->step);
+        if (json_object_set_new(json, "gap", gap)) return NO_MEMORY("for advice");
+    }
+    *out = json_incref(json);
+    return json ? ST_OK : NO_MEMORY("for advice");
 }

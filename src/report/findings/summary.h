@@ -9,3 +9,9 @@
 Status summary_add(json_t *lines, const ResultInput *files, int n);
 /* The last of them: the option that shortens a step most, and the op with most to gain. */
 Status advice_add(json_t *lines, const ResultInput *files, int n);
+/* The same as a new reference to
+ *
+ *   {measured: rows with a step, gap: {op, phase, ms, least_ms, step_percent} or null,
+ *    win: {field, value, cell, shorter_percent, command} or null,
+ *    compare: the command that looks for a win where fewer than two rows were measured, or null} */
+Status advice_json(json_t **out, const ResultInput *files, int n);

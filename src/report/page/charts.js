@@ -180,6 +180,7 @@ function showPosition(chart, i) {
 function redraw(width) {
   drawn.splice(0, drawn.length, ...drawn.filter((chart) => chart.plot.isConnected));
   for (const chart of drawn) draw(chart, width);
+  redrawPlots(width);
 }
 
 function readByKey(chart, event) {

@@ -14,10 +14,11 @@ bool page_is_built(void)
 Status page_check_built(void)
 {
     if (page_template) return ST_OK;
-    return FAIL(ST_UNSUPPORTED,
-                "this build has no HTML report, for its charts (uPlot) were not there when it was "
-                "built: remove build/ and run ./roofstep, which fetches them with npm or says why "
-                "not, or take --tables DIR");
+    return FAIL(
+        ST_UNSUPPORTED,
+        "this build has no HTML report, for what draws its charts was not there when it was "
+        "built: remove build/ and run ./roofstep, which fetches them with npm or says why "
+        "not, or take --tables DIR");
 }
 
 Status page_write(Text *out, const PageInput *input)

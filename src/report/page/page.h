@@ -12,9 +12,11 @@ Status page_write(Text *out, const PageInput *input);
 
 /* What the page's script draws: a new reference to
  *
- *   {program: {version, commit, command}, summary: [line, ...],
+ *   {program: {version, commit, command}, summary: [line, ...], advice: of advice_json(),
+ *    multiplies: [category that the rate of matrix multiplications bounds, ...],
  *    files: [{name, rows: {model: [record, ...], ...}, labels: {model: [text, ...], ...},
  *             commands: [{command, machine, time_utc}, ...],
+ *             limits: {device, rates: [{name, label, is_memory, rate}, ...]}, or null,
  *             memory: of page_memory_timelines(), or null, layer: of layer_timeline_make(), or null}, ...],
  *    tables: [{section, title, columns: [{label, right}, ...], rows: [[text, ...], ...],
  *              notes: [{text, code}, ...]}, ...]} */

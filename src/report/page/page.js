@@ -76,14 +76,15 @@ function drawRoof() {
   })), Math.max(100, ...rows.map(({ record }) => record.percent_of_limit)));
 }
 
-// A list to choose from; `show` draws the choice. A single choice has no list.
-function chooser(host, label, choices, show) {
+// A list to choose from; `show` draws the choice, at first number `start`. A single choice has no list.
+function chooser(host, label, choices, show, start = 0) {
   const place = el("div", { class: "charts" });
   const select = el("select", { onchange: () => { place.replaceChildren(); show(place, choices[select.selectedIndex]); } });
   for (const choice of choices) select.append(el("option", {}, choice.label));
   if (choices.length > 1) host.append(el("p", { class: "tools" }, el("label", {}, `${label} `, select)));
   host.append(place);
-  show(place, choices[0]);
+  select.selectedIndex = start;
+  show(place, choices[start]);
 }
 
 function drawSamples() {
@@ -275,8 +276,7 @@ async function copy(button, text) {
 }
 
 function addCommand(text, about) {
-  const button = el("button", { type: "button", "aria-label": `Copy: ${text}`, onclick: () => copy(button, text) }, "Copy");
-  body("commands").append(el("p", {}, about), el("div", { class: "command" }, el("pre", {}, el("code", {}, text)), button));
+  body("commands").append(el("p", {}, about), commandLine(text));
 }
 
 function drawCommands() {
@@ -307,7 +307,7 @@ function closeEmptySections() {
     const part = section.dataset.part;
     const gap = commands.length && data.gaps.find((one) => (part ? one.part === part : commands.includes(one.command) && !parts.includes(one.part)));
     if (gap) section.append(el("p", { class: "gap" }, `No data, because ${gap.command} measured nothing: ${gap.why}.`));
-    if (section.querySelector("table, figure, li, pre, .gap")) {
+    if (section.querySelector("table, figure, dl, li, pre, .gap")) {
       body("contents").append(el("li", {}, el("a", { href: `#${section.id}` }, title)));
       continue;
     }
@@ -341,7 +341,9 @@ function watchColours() {
   setTheme();
 }
 
+drawCards();
 drawSummary();
+drawRoofline();
 drawPhases();
 drawRoof();
 drawSamples();

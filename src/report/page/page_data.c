@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "base/json_text.h"
+#include "plan/plan.h"
 #include "report/findings/missing_results.h"
 #include "report/findings/summary.h"
 #include "report/page/page.h"
@@ -130,12 +131,30 @@ static Status add_commands(json_t *list, const RecordSet *rows)
     return failed ? no_memory() : ST_OK;
 }
 
+/* The rates of all cores that ops can be held against; null in a file without limits. */
+static json_t *limits_json(const ResultInput *file)
+{
+    if (!file->has_limits) return json_null();
+    json_t *rates = json_array();
+    for (int id = 0; id < LIMIT_COUNT; id++) {
+        const LimitsRate *rate = &file->limits.rate[id][LIMITS_ALL];
+        const bool is_memory = limits_names[id].kind == LIMITS_MEMORY;
+        if (rate->n == 0 || !(is_memory || limits_names[id].kind == LIMITS_MATMUL)) continue;
+        json_array_append_new(
+            rates, json_pack("{s:s, s:s, s:b, s:f}", "name", limits_names[id].name, "label",
+                             limits_names[id].label, "is_memory", is_memory, "rate", rate->median));
+    }
+    const LimitsDeviceName name = limits_device_name(&file->limits);
+    return json_pack("{s:o, s:o}", "device", json_text_string(name.s), "rates", rates);
+}
+
 static Status add_file(json_t *files, const ResultInput *file)
 {
     json_t *timelines = NULL;
-    json_t *json = json_pack("{s:o, s:{}, s:{}, s:[], s:[], s:n, s:O?, s:O?}", "name",
-                             json_text_string(result_input_name(file)), "rows", "labels", "growth",
-                             "commands", "memory", "layer", file->layer, "step", file->step);
+    json_t *json =
+        json_pack("{s:o, s:{}, s:{}, s:[], s:[], s:n, s:o, s:O?, s:O?}", "name",
+                  json_text_string(result_input_name(file)), "rows", "labels", "growth", "commands",
+                  "memory", "limits", limits_json(file), "layer", file->layer, "step", file->step);
     if (json_array_append_new(files, json)) return no_memory();
     TRY(add_rows(json, file));
     TRY(add_growth(json_object_get(json, "growth"), file, RESULT_MODEL));
@@ -164,6 +183,19 @@ static Status add_summary(json_t *lines, const PageInput *input)
     return ST_OK;
 }
 
+/* What can be done first, and which categories the rate of matrix multiplications bounds. */
+static Status add_advice(json_t *root, const PageInput *input)
+{
+    json_t *advice = NULL, *bound = json_array();
+    TRY(advice_json(&advice, input->files, input->n_files));
+    if (json_object_set_new(root, "advice", advice)) return no_memory();
+    for (int c = 0; c < CATEGORY_COUNT; c++) {
+        if (plan_category_multiplies((OpCategory)c))
+            json_array_append_new(bound, json_string(plan_category_name((OpCategory)c)));
+    }
+    return json_object_set_new(root, "multiplies", bound) ? no_memory() : ST_OK;
+}
+
 Status page_data_make(json_t **out, const PageInput *input)
 {
     CLEANUP(json_text_free)
@@ -175,6 +207,7 @@ Status page_data_make(json_t **out, const PageInput *input)
     *out = NULL;
     if (!root || (input->gaps && json_array_extend(gaps, input->gaps))) return no_memory();
     TRY(add_summary(json_object_get(root, "summary"), input));
+    TRY(add_advice(root, input));
     TRY(missing_results_add(gaps, input->files, input->n_files));
     for (int i = 0; i < input->n_files; i++)
         TRY(add_file(json_object_get(root, "files"), &input->files[i]));

@@ -1,5 +1,5 @@
-/* The page without its data: page/ and uPlot put together by the build (cmake/page.cmake), or nothing
- * where uPlot was not there (page_template_none.c). */
+/* The page without its data: page/ and the packages that draw its charts, put together by the build
+ * (cmake/Page.cmake), or nothing where those were not there (page_template_none.c). */
 #pragma once
 
 /* Holds PAGE_TEMPLATE_DATA once, where the data goes; NULL: this build has no HTML report. */

@@ -1,4 +1,4 @@
-/* A build without uPlot has no HTML report. */
+/* A build without the packages that draw charts has no HTML report. */
 #include "report/page/page_template.h"
 
 #include <stddef.h>

@@ -1,0 +1,72 @@
+"use strict";
+// The answer first: a cell's step, rate, share of the limit and memory; the largest gap; what to change first.
+
+const SAME_CELL = ["size", "ctx", "batch", "device", "precision", "exec", "mode", "recompute", "ranks"];
+const isSameCell = (a, b) => SAME_CELL.every((name) => (a[name] ?? null) === (b[name] ?? null));
+
+// Rows of profiles that have ops, with the machine they ran on.
+function profileRows() {
+  const of = (kind) => rowsOf(kind).filter(({ record }) => record.profile && Array.isArray(record.profile.ops) && record.profile.ops.length);
+  const machine = (record) => {
+    const file = data.files.find(({ rows }) => rows.profile.some((row) => row.cell === record.cell && row.time_utc === record.time_utc));
+    return file && file.commands.length ? file.commands[0].machine : null;
+  };
+  return of("profile").map((row) => ({ ...row, machine: machine(row.record) }));
+}
+
+// A line does not break between a number and its unit.
+const shortTime = (ms) => (ms >= 1000 ? `${number(ms / 1000)}\u00a0s` : ms < 1 ? `${number(1000 * ms)}\u00a0us` : `${number(ms)}\u00a0ms`);
+const shortMemory = (mib) => (mib >= 1024 ? `${number(mib / 1024)}\u00a0GiB` : `${number(mib)}\u00a0MiB`);
+const shortPercent = (percent, digits = 0) => `${percent.toFixed(digits)}\u00a0%`;
+const counted = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+const shortCount = (x) => (x >= 1000 ? Math.round(x).toLocaleString("en-US") : number(x));
+
+function card(name, answer, about, more) {
+  return el("div", { class: typeof answer === "string" && !more?.querySelector ? "card" : "card broad" }, el("dt", {}, name), el("dd", { class: "answer" }, answer), about ? el("dd", {}, about) : null, more ? el("dd", {}, more) : null);
+}
+
+function stepCards(record) {
+  const whole = sumOfPhases(record), low = end(record, "step", 0), high = end(record, "step", 1);
+  const parts = PHASES.filter(([name]) => time(record, name) > 0).map(([name]) => `${name}\u00a0${shortPercent(100 * time(record, name) / whole)}`);
+  const interval = Number.isFinite(low) ? `95\u00a0% interval ${number(low)} to ${shortTime(high)}` : `no interval from ${counted(record.samples || 1, "sample")}`;
+  const cards = [card("Step", shortTime(time(record, "step") || whole), interval, parts.join(", "))];
+  if (record.tokens_per_s > 0) cards.push(card("Tokens/s", shortCount(record.tokens_per_s), `batch ${record.batch}, ctx ${record.ctx}`));
+  if (record.percent_of_limit > 0) cards.push(card("% of limit", shortPercent(record.percent_of_limit, 1), `shortest possible step ${shortTime(record.limit_step_ms)}`));
+  else cards.push(card("% of limit", "unknown", "run 'roofstep limits' once, then measure again"));
+  if (record.peak_alloc_mib > 0)
+    cards.push(card("Peak memory", shortMemory(record.peak_alloc_mib), record.planned_peak_mib > 0 ? `planned ${shortMemory(record.planned_peak_mib)}` : null));
+  return cards;
+}
+
+function gapCard() {
+  const { gap } = data.advice;
+  if (!gap) return [];
+  const about = `takes ${shortTime(gap.ms)} of a profiled step; shortest possible ${shortTime(gap.least_ms)}: the gap is ${shortPercent(gap.step_percent)} of the step`;
+  return [card("Largest gap", el("a", { href: "#roofline" }, `${gap.op} in ${gap.phase}`), about)];
+}
+
+// A command with its button, as in the section of commands.
+function commandLine(text) {
+  const button = el("button", { type: "button", "aria-label": `Copy: ${text}`, onclick: () => copy(button, text) }, "Copy");
+  return el("div", { class: "command" }, el("pre", {}, el("code", {}, text)), button);
+}
+
+function winCard() {
+  const { win, compare, measured } = data.advice;
+  if (win) return [card("Biggest win", `--${win.field} ${win.value}`, `makes the step of ${win.cell.trim() || "this cell"} ${shortPercent(win.shorter_percent)} shorter`, commandLine(win.command))];
+  if (measured > 1) return [card("Biggest win", "none", "no other --precision or --exec measured here is faster")];
+  return compare ? [card("Biggest win", "unknown", "nothing was compared yet; this compares", commandLine(compare))] : [];
+}
+
+function drawCards() {
+  const usable = (kind) => rowsOf(kind).filter(({ record }) => !record.peer && sumOfPhases(record) > 0);
+  const rows = usable("model").length ? usable("model") : usable("profile");
+  if (!rows.length) return;
+  const profiled = usable("profile")[0];
+  const start = profiled ? rows.findIndex(({ record }) => isSameCell(record, profiled.record)) : 0;
+  chooser(body("answer"), "Cell", rows, (place, { record, label }) => {
+    const list = el("dl", { class: "cards wide" }, ...stepCards(record), ...gapCard(), ...winCard());
+    if (rows.length === 1 && label) place.append(el("p", { class: "wide where" }, label));
+    place.append(list);
+  }, Math.max(0, start));
+}

@@ -1,0 +1,86 @@
+// The charts that show a profiled step, read from the page as a browser has drawn them.
+import { execFileSync } from "node:child_process";
+
+const near = (a, b, share) => Math.abs(a - b) <= share * Math.abs(b);
+
+// "6.44G" and "28.0 MiB" as numbers.
+function amount(text) {
+  const unit = { k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+  const [, value, of] = text.replace(/,/g, "").match(/^([\d.e+-]+)\s*([A-Za-z]*)$/) || [];
+  return Number(value) * (of ? unit[of] : 1);
+}
+
+// The table of ops as objects by its headings.
+function opRows(page) {
+  return page.$$eval("#profile table.data", (tables) => tables.map((table) => {
+    const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.replace(/\u00a0/g, " "));
+    return [...table.tBodies[0].rows].map((row) => Object.fromEntries(names.map((name, i) => [name, row.cells[i].textContent])));
+  }).find((rows) => rows.length && "bytes a step" in rows[0]) || []);
+}
+
+// What each dot stands for by where it is drawn and how large.
+function dots(page) {
+  return page.$eval("#roofline svg", (svg) => [...svg.querySelectorAll("circle[data-op]")].map((dot) => {
+    const at = (name) => Number(dot.getAttribute(name));
+    return { op: dot.dataset.op, phase: dot.dataset.phase, intensity: svg.scale("x").invert(at("cx")), rate: svg.scale("y").invert(at("cy")), r: at("r") };
+  }));
+}
+
+// Dots are where the table says, and their areas are the times.
+export async function checkRoofline({ check, page, what }) {
+  const rows = await opRows(page), drawn = await dots(page);
+  check(rows.length > 5 && drawn.length > 5, `${what}: ${drawn.length} dots, ${rows.length} rows of ops`);
+  const rowOf = (dot) => rows.find((row) => row.in.toLowerCase() === dot.phase && row.op === dot.op);
+  for (const dot of drawn) {
+    const row = rowOf(dot);
+    if (!row) { check(rows.length >= 80, `${what}: no row of ${dot.op}`); continue; }
+    check(near(dot.rate, 1e12 * amount(row["TFLOP/s"]), 0.002), `${what}: ${dot.op} at ${dot.rate} FLOP/s, the table says ${row["TFLOP/s"]} TFLOP/s`);
+    const intensity = amount(row["FLOPs a step"]) / amount(row["bytes a step"]);
+    check(near(dot.intensity, intensity, 0.02), `${what}: ${dot.op} at ${dot.intensity} FLOP/byte, the table says ${intensity}`);
+    const [most, ms] = [amount(rowOf(drawn[0])["ms a step"]), amount(row["ms a step"])];
+    check(ms < most / 50 || near((dot.r / drawn[0].r) ** 2, ms / most, 0.02), `${what}: ${dot.op} has a radius of ${dot.r} for ${ms} of ${most} ms`);
+  }
+  return drawn;
+}
+
+async function checkRooflineReads({ check, page, what }) {
+  const plot = page.locator("#roofline .plot");
+  await plot.focus();
+  await page.keyboard.press("ArrowRight");
+  const said = await page.locator("#roofline .where").first().textContent();
+  check(/ms a step; shortest possible .+ ms: (gap .+ ms|no gap)$/.test(said), `${what}: the arrow key says: ${said}`);
+  check(await page.locator("#roofline circle.chosen").count() === 1, `${what}: the chosen dot is not marked`);
+  const dot = page.locator("#roofline circle[data-op]").first();
+  await dot.evaluate((e) => e.scrollIntoView({ block: "center", behavior: "instant" }));
+  const box = await dot.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  const tip = await page.waitForFunction(() => /shortest.possible/.test(document.querySelector("#roofline svg").textContent), null, { timeout: 2000 }).catch(() => null);
+  check(tip, `${what}: hovering a dot says nothing`);
+}
+
+// The cards have the figures of the record, and a command that the program takes.
+export async function checkAnswer({ check, page, what, program }) {
+  const cards = await page.$$eval("#answer .card", (all) => Object.fromEntries(all.map((one) => [one.querySelector("dt").textContent, one.textContent])));
+  const { label, step, tokens } = await page.evaluate(() => {
+    const chosen = document.querySelector("#answer select")?.value;
+    const { record, label } = rowsOf("model").find((row) => !chosen || row.label === chosen);
+    return { label, step: record.step.median_ms, tokens: record.tokens_per_s };
+  });
+  check(cards.Step?.includes(`${Number(step.toPrecision(4))}\u00a0ms`), `${what}: the step of ${label} takes ${step} ms, the card says: ${cards.Step}`);
+  check(cards["Tokens/s"]?.includes(Math.round(tokens).toLocaleString("en-US")), `${what}: ${tokens} tokens/s, the card says: ${cards["Tokens/s"]}`);
+  for (const name of ["% of limit", "Peak memory", "Largest gap", "Biggest win"]) check(name in cards, `${what}: no card "${name}"`);
+  const [command] = await page.$$eval("#answer code", (all) => all.map((e) => e.textContent));
+  const words = (command || "").split(" ");
+  check(words.shift() === "roofstep" && words.includes("--precision"), `${what}: the card's command is: ${command}`);
+  try {
+    execFileSync(program, [...words, "--dry-run"], { stdio: "ignore" });
+  } catch (error) {
+    check(false, `${what}: the card's command fails: ${command}: ${error.message}`);
+  }
+}
+
+export async function checkStepCharts(t) {
+  await checkAnswer(t);
+  await checkRoofline(t);
+  await checkRooflineReads(t);
+}
