@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { checkRoofline, checkStepCharts } from "./charts.mjs";
+import { checkIcicle, checkRoofline, checkStepCharts, checkZoom } from "./charts.mjs";
 
 const { PROGRAM, BROWSER, PACKAGES, WORK, MADE, GOLDEN, RESULTS } = process.env;
 const require = createRequire(`${PACKAGES}/`);
@@ -244,8 +244,10 @@ async function checkStudies(browser) {
   const path = makePage("studies", STUDIES);
   const page = await open(browser, path, { colorScheme: "light" });
   const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
-  for (const id of ["profile", "layer", "memory", "precision", "warmup", "environment", "commands"]) check(sections.includes(id), `no section ${id}`);
+  for (const id of ["icicle", "profile", "layer", "memory", "precision", "warmup", "environment", "commands"]) check(sections.includes(id), `no section ${id}`);
   check(await page.locator("#layer .event").count() > 10, "the layer's timeline has no events");
+  await checkIcicle({ check, page, what: "studies" });
+  await checkZoom({ check, page, what: "studies" });
   const plot = page.locator("#memory .plot");
   await plot.scrollIntoViewIfNeeded();
   const box = await plot.locator(".u-over").boundingBox();
@@ -280,6 +282,7 @@ async function checkGpuProfile(browser) {
   const page = await open(browser, path, { colorScheme: "light" });
   const drawn = await checkRoofline({ check, page, what: "gpu" });
   check(drawn.some(({ phase }) => phase === "optimizer"), "no dot of the optimizer");
+  await checkIcicle({ check, page, what: "gpu" });
   const ceilings = await page.locator("#roofline svg").textContent();
   for (const text of ["bf16 836", "fp32 50.5", "memory 4.67"]) check(ceilings.includes(text), `no line of ${text} in: ${ceilings}`);
   await checkAxe(page, "gpu");

@@ -79,8 +79,53 @@ export async function checkAnswer({ check, page, what, program }) {
   }
 }
 
+// The rectangles of the icicle: their paths, and their widths in milliseconds of its axis.
+function parts(page) {
+  return page.$eval("#icicle svg", (svg) => [...svg.querySelectorAll("rect[data-path]")].map((rect) => {
+    const at = (name) => Number(rect.getAttribute(name)), ms = (x) => svg.scale("x").invert(x);
+    return { path: rect.dataset.path, depth: Number(rect.dataset.depth), said: Number(rect.dataset.ms), ms: ms(at("x") + at("width")) - ms(at("x")) };
+  }));
+}
+
+// The children of every part are as wide as it, the whole is as wide as the step.
+export async function checkIcicle({ check, page, what }) {
+  const step = await page.evaluate(() => { const { profile } = profileRows()[0].record; return profile.step.total / profile.steps / 1e6; });
+  const all = await parts(page);
+  check(all.length > 15 && all.some(({ depth }) => depth === 3), `${what}: the icicle has ${all.length} parts`);
+  for (const part of all) {
+    check(near(part.ms, part.said, 0.001) || Math.abs(part.ms - part.said) < step / 1e4, `${what}: ${part.path} is ${part.ms} ms wide for ${part.said} ms`);
+    const inside = all.filter((other) => other.depth === part.depth + 1 && other.path.startsWith(`${part.path}/`));
+    const sum = inside.reduce((ms, other) => ms + other.ms, 0);
+    check(!inside.length || Math.abs(sum - part.ms) < step / 1000, `${what}: the parts of ${part.path} are ${sum} ms wide, it is ${part.ms}`);
+  }
+  check(near(all[0].ms, step, 0.001), `${what}: the icicle is ${all[0].ms} ms wide, the step takes ${step}`);
+}
+
+// Enter zooms in and Escape out, and the memory goes along.
+export async function checkZoom({ check, page, what }) {
+  const domains = () => page.$$eval("#icicle svg", (all) => all.map((svg) => svg.scale("x").domain.map((x) => Number(x.toPrecision(6))).join()));
+  const before = await domains();
+  check(before.length === 2 && before[0] === before[1], `${what}: memory and time have the axes ${before}`);
+  await page.locator("#icicle .plot").first().focus();
+  for (const key of ["ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  const inside = await domains();
+  check(inside[0] !== before[0] && inside[0] === inside[1], `${what}: zoomed in, the axes are ${inside}, before ${before}`);
+  await page.keyboard.press("Escape");
+  check((await domains()).join() === before.join(), `${what}: Escape does not zoom out`);
+  const backward = page.locator("#icicle rect[data-path='step/backward']");
+  await backward.evaluate((e) => e.scrollIntoView({ block: "center", behavior: "instant" }));
+  await backward.click();
+  check((await domains())[0] !== before[0], `${what}: a click does not zoom`);
+  await page.keyboard.press("Escape");
+  await page.locator("#icicle input[type=checkbox]").check();
+  check((await parts(page)).some(({ path }) => path === "step/forward/layer.1"), `${what}: every layer is not there`);
+  await checkIcicle({ check, page, what: `${what}, every layer` });
+  check(/^Peak: [\d.]+ MiB in \w+, \S+/.test(await page.locator("#icicle .where").last().textContent()), `${what}: the peak has no op`);
+}
+
 export async function checkStepCharts(t) {
   await checkAnswer(t);
   await checkRoofline(t);
   await checkRooflineReads(t);
+  await checkIcicle(t);
 }

@@ -86,7 +86,7 @@ const COLOURS = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"]
 const DASHES = [[], [9, 4], [3, 3], [12, 3, 3, 3], [1, 4], [6, 2, 2, 2, 2, 2]];
 const drawn = []; // every chart, to be drawn again when the colours or the width change
 
-// spec: {title, xLabel, yLabel, logX, logY, x: [...], series: [{label, values: [...]}]}; `stacked` puts each series on
+// spec: {title, xLabel, yLabel, logX, logY, x: [...], series: [{label, values: [...], colour: of an area}]}; `stacked` puts each series on
 // those before it; `bands`: [{from, to, name}] along x; `about(i)` describes the position of the pointer.
 function lines(host, spec) {
   const plot = el("div", {
@@ -143,7 +143,7 @@ function curves(spec) {
 // Draws the whole stack first and each lower area over it. The legend shows the values of each series alone.
 function areas(spec) {
   return spec.series.map((s, i) => ({
-    label: s.label, stroke: colour(COLOURS[i % COLOURS.length]), fill: colour(COLOURS[i % COLOURS.length]), width: 1,
+    label: s.label, stroke: s.colour || colour(COLOURS[i % COLOURS.length]), fill: s.colour || colour(COLOURS[i % COLOURS.length]), width: 1,
     points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }), value: (u, v, at, x) => number(x === null ? null : s.values[x]),
   })).reverse();
 }

@@ -210,7 +210,7 @@ function drawMemory() {
     const peak = all.indexOf(Math.max(...all));
     lines(place, {
       title: `${label}: peak ${number(all[peak])} MiB at node ${peak} (${scopes[peak]})`, xLabel: "node", yLabel: "MiB", stacked: true,
-      x: phases.map((_, i) => i), series: uses.map((use) => ({ label: use.name, values: use.mib })), bands: phaseBands(phases),
+      x: phases.map((_, i) => i), series: uses.map((use) => ({ label: use.name, colour: use.colour, values: use.mib })), bands: phaseBands(phases),
       about: (i) => `node ${i}: ${phases[i]} ${scopes[i]}, ${number(all[i])} MiB`,
     });
   });
@@ -344,6 +344,7 @@ function watchColours() {
 drawCards();
 drawSummary();
 drawRoofline();
+drawIcicles();
 drawPhases();
 drawRoof();
 drawSamples();

@@ -6,6 +6,7 @@
 #include "bench/record/record.h"
 #include "prof/memory_blocks.h"
 #include "report/format/table_write.h"
+#include "report/memory/memory_columns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,7 +208,8 @@ static json_t *use_json(const Timeline *t, MemoryClass use, double *most)
         if (bytes > *most) *most = bytes;
         json_array_append_new(mib, json_real(bytes / (1024 * 1024)));
     }
-    return json_pack("{s:s, s:o}", "name", memory_blocks_class_name(use), "mib", mib);
+    return json_pack("{s:s, s:s, s:o}", "name", memory_blocks_class_name(use), "colour",
+                     memory_columns_style[use].colour, "mib", mib);
 }
 
 /* A node without tensors of its own has the word of the node before it. */
@@ -220,6 +222,21 @@ static json_t *words_json(const Timeline *t, const char *field)
         json_array_append_new(list, json_string(last));
     }
     return list;
+}
+
+/* What sets the cell apart, and the node of its peak. */
+static json_t *cell_json(const json_t *cell)
+{
+    static const char *const fields[] = {
+        "size",      "d_model",   "d_ff", "num_layers", "num_heads", "vocab", "ctx",   "batch",
+        "precision", "attention", "exec", "device",     "recompute", "mode",  "ranks", "peak",
+    };
+    json_t *json = json_object();
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        json_t *value = json_object_get(cell, fields[i]);
+        if (value) json_object_set(json, fields[i], value);
+    }
+    return json;
 }
 
 static json_t *timeline_json(const Timeline *t, const json_t *cell)
@@ -240,8 +257,9 @@ static json_t *timeline_json(const Timeline *t, const json_t *cell)
         if (most > 0) json_array_append(shown, use);
         json_decref(use);
     }
-    return json_pack("{s:s, s:o, s:o, s:o}", "label", text_str(&label), "phases",
-                     words_json(t, "phase"), "scopes", words_json(t, "scope"), "uses", shown);
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "label", text_str(&label), "cell",
+                     cell_json(cell), "phases", words_json(t, "phase"), "scopes",
+                     words_json(t, "scope"), "uses", shown);
 }
 
 static Status add_timeline(json_t *list, const json_t *cell)

@@ -10,6 +10,6 @@ Status page_memory_tables(Text *out, const char *format, const json_t *cells);
 
 /* A new array with, for each cell that tells of every tensor,
  *
- *   {label, phases: [phase of each node], scopes: [of each node],
- *    uses: [{name, mib: [at each node]}, ...]} */
+ *   {label, cell: {size, ctx, ..., peak}, phases: [phase of each node], scopes: [of each node],
+ *    uses: [{name, colour, mib: [at each node]}, ...]} */
 Status page_memory_timelines(json_t **out, const json_t *cells);

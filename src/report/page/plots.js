@@ -7,7 +7,7 @@ const plots = []; // every one, to be drawn again when the width changes
 const phaseColour = (phase) => `var(${(PHASES.find(([name]) => name === phase) || ["", "--c4"])[1]})`;
 
 // spec: {title, make(width): an SVG, items: [text of each mark, in the order of the arrow keys],
-//        marks(svg): the elements of the items}
+//        marks(svg): the elements of the items, enter(i): Enter on an item, leave(): Escape}
 function plotted(host, spec) {
   const plot = el("div", {
     class: "plot", tabindex: "0", role: "group",
@@ -36,13 +36,19 @@ function redrawPlots(fixed) {
   for (const chart of plots) drawPlot(chart, fixed && 2 * fixed); // each takes a row of the paper
 }
 
+function sayPlot(chart, i) {
+  chart.at = i;
+  chart.marks.forEach((mark, at) => mark.classList.toggle("chosen", at === i));
+  chart.said.textContent = chart.spec.items[i];
+}
+
 function readPlot(chart, event) {
+  if (event.key === "Enter" && chart.spec.enter && chart.at >= 0) chart.spec.enter(chart.at);
+  if (event.key === "Escape" && chart.spec.leave) chart.spec.leave();
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!step || !chart.spec.items.length) return;
   event.preventDefault();
-  chart.at = Math.min(chart.spec.items.length - 1, Math.max(0, chart.at + step));
-  chart.marks.forEach((mark, i) => mark.classList.toggle("chosen", i === chart.at));
-  chart.said.textContent = chart.spec.items[chart.at];
+  sayPlot(chart, Math.min(chart.spec.items.length - 1, Math.max(0, chart.at + step)));
 }
 
 // What all of them have in common.
