@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { checkIcicle, checkRoofline, checkStepCharts, checkZoom } from "./charts.mjs";
+import { checkIcicle, checkRoofline, checkStepCharts, checkTables, checkZoom } from "./charts.mjs";
 
 const { PROGRAM, BROWSER, PACKAGES, WORK, MADE, GOLDEN, RESULTS } = process.env;
 const require = createRequire(`${PACKAGES}/`);
@@ -122,6 +122,7 @@ async function checkWhole(browser, path) {
   await checkHover(page);
   await checkKeys(page);
   await checkTable(page);
+  await checkTables({ check, page, what: "whole" });
   await page.context().close();
 }
 
@@ -283,6 +284,7 @@ async function checkGpuProfile(browser) {
   const drawn = await checkRoofline({ check, page, what: "gpu" });
   check(drawn.some(({ phase }) => phase === "optimizer"), "no dot of the optimizer");
   await checkIcicle({ check, page, what: "gpu" });
+  await checkTables({ check, page, what: "gpu" });
   const ceilings = await page.locator("#roofline svg").textContent();
   for (const text of ["bf16 836", "fp32 50.5", "memory 4.67"]) check(ceilings.includes(text), `no line of ${text} in: ${ceilings}`);
   await checkAxe(page, "gpu");

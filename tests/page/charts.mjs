@@ -128,4 +128,22 @@ export async function checkStepCharts(t) {
   await checkRoofline(t);
   await checkRooflineReads(t);
   await checkIcicle(t);
+  await checkTables(t);
+}
+
+// Key figures need no scrolling at 1,280 pixels; the heading and the first column stay where a table is scrolled; captions are words.
+export async function checkTables({ check, page, what }) {
+  const far = await page.$$eval("table.data", (tables) => tables.flatMap((table) => [...table.tHead.rows[0].cells]
+    .filter((cell) => KEY_COLUMN.test(cell.textContent.replace(/\u00a0/g, " ")) && cell.getBoundingClientRect().right > innerWidth)
+    .map((cell) => `${cell.textContent} at ${cell.getBoundingClientRect().right}`)));
+  check(far.length === 0, `${what}: off the screen: ${far}`);
+  const moved = await page.$$eval(".scroll", (all) => all.filter((scroll) => scroll.scrollWidth > scroll.clientWidth + 40).map((scroll) => {
+    scroll.scrollTo({ left: 40, top: 40, behavior: "instant" });
+    const box = scroll.getBoundingClientRect(), [head, first] = ["thead th", "tbody tr:last-child th"].map((at) => scroll.querySelector(at).getBoundingClientRect());
+    return Math.max(Math.abs(head.top - box.top), Math.abs(head.left - box.left), Math.abs(first.left - box.left));
+  }));
+  check(moved.every((pixels) => pixels < 2), `${what}: headings and first columns scroll away by ${moved} pixels`);
+  const captions = await page.$$eval("#profile h3", (all) => all.map((head) => head.textContent));
+  for (const caption of ["Where the time goes, by op, tiny fp32", "Every op against the measured limits, tiny fp32"])
+    check(what !== "suite" || captions.includes(caption), `${what}: no table "${caption}" among ${captions}`);
 }

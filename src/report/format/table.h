@@ -18,6 +18,7 @@ typedef struct TableNote {
 } TableNote;
 
 typedef struct Table {
+    const char *title; /* what it shows, in words; NULL: nobody says */
     TableColumn columns[TABLE_MAX_COLUMNS];
     int n_columns;
     char **cells; /* row by row */

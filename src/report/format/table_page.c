@@ -31,12 +31,13 @@ static json_t *notes_json(const Table *table)
     return list;
 }
 
-/* One line of JSON: columns, rows, notes. */
+/* One line of JSON: title, columns, rows, notes. */
 static Status write_table(Text *out, const Table *table)
 {
     CLEANUP(json_text_free)
-    json_t *json = json_pack("{s:o, s:o, s:o}", "columns", columns_json(table), "rows",
-                             rows_json(table), "notes", notes_json(table));
+    json_t *json =
+        json_pack("{s:s?, s:o, s:o, s:o}", "title", table->title, "columns", columns_json(table),
+                  "rows", rows_json(table), "notes", notes_json(table));
     json_text_put(out, json, JSON_COMPACT);
     text_puts(out, "\n");
     return text_status(out);

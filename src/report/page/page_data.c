@@ -19,19 +19,28 @@ static Status no_memory(void)
 
 /* ---- tables ---- */
 
+/* The words of the table, of the part where it has none: "Where the time goes, tiny fp32: run.json". */
+static json_t *title_json(const json_t *table, const PagePart *part)
+{
+    CLEANUP(text_free) Text title = {0};
+    const char *words = json_string_value(json_object_get(table, "title"));
+    if (words)
+        page_parts_title_of(&title, part, words);
+    else
+        page_parts_title(&title, part);
+    return text_status(&title) == ST_OK ? json_text_string(text_str(&title)) : NULL;
+}
+
 static Status add_part(json_t *tables, const PagePart *part)
 {
     CLEANUP(text_free) Text lines = {0};
-    CLEANUP(text_free) Text title = {0};
-    page_parts_title(&title, part);
     TRY(part->write(&lines, "page", part));
-    TRY(text_status(&title));
     for (const char *line = text_str(&lines); *line;) {
         const size_t n = strcspn(line, "\n");
         if (n > 0) {
             json_t *table = json_loadb(line, n, 0, NULL);
             if (!table || json_array_append_new(tables, table) ||
-                json_object_set_new(table, "title", json_text_string(text_str(&title))) ||
+                json_object_set_new(table, "title", title_json(table, part)) ||
                 json_object_set_new(table, "section", json_string(part->section)))
                 return no_memory();
         }

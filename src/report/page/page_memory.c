@@ -38,6 +38,7 @@ static void all_cells(Table *table, const json_t *cells)
                    {"reserved_mib", "reserved"},
                    {"measured.device_peak_mib", "measured"}};
     enum { FIGURES = sizeof figures / sizeof *figures };
+    table->title = "Planned memory of every cell";
     for (int i = 0; i < NAMES; i++) table_column(table, names[i], "", i == 1 || i == 2);
     for (int i = 0; i < FIGURES; i++) table_column(table, figures[i].label, "MiB", true);
     TABLE_COLUMNS(table, 2, "peak in", "status");
@@ -70,6 +71,7 @@ static void by_use(Table *table, const json_t *cell)
     static const char *const labels[] = {"between steps", "forward", "backward", "optimizer"};
     const json_t *moments[4];
     int n = 0;
+    table->title = "What memory holds at the peak of each phase";
     table_column(table, "alive at the peak of", "", false);
     for (int i = 0; i < 4; i++) {
         const json_t *moment = record_value(cell, paths[i]);
@@ -121,6 +123,7 @@ static Status largest(Table *table, const json_t *cell)
         list[alive++] = item;
     }
     qsort(list, alive, sizeof *list, by_size);
+    table->title = "The largest tensors at the peak";
     TABLE_COLUMNS(table, 1, "largest at the peak", "size (MiB)");
     TABLE_COLUMNS(table, 5, "use", "dtype", "op", "scope", "source");
     for (size_t i = 0; i < alive && i < LARGEST; i++) {

@@ -92,6 +92,7 @@ static Status write_environments(Text *out, const char *format, const PagePart *
 {
     CLEANUP(json_text_free) json_t *all = json_object();
     Table table = {0};
+    table.title = "The machines and builds";
     table_column(&table, "environment", "", false);
     for (int f = 0; f < part->n_files; f++) {
         const json_t *more = part->files[f].rows.environments;
@@ -217,9 +218,24 @@ void page_parts_name(Text *out, const PagePart *parts, int i)
     if (number > 1) text_printf(out, "-%d", number);
 }
 
+/* ", tiny fp32" where all is about one cell. */
+static void put_cell(Text *out, const RecordSet *rows)
+{
+    const Record *record = rows && record_set_size(rows) == 1 ? record_set_at(rows, 0) : NULL;
+    const char *size = record ? record_text(record, "size") : NULL;
+    const char *precision = record ? record_text(record, "precision") : NULL;
+    if (size && precision) text_printf(out, ", %s %s", size, precision);
+}
+
 void page_parts_title(Text *out, const PagePart *part)
 {
-    text_puts(out, part->title);
+    page_parts_title_of(out, part, part->title);
+}
+
+void page_parts_title_of(Text *out, const PagePart *part, const char *words)
+{
+    text_puts(out, words);
+    if (words != part->title) put_cell(out, part->rows);
     if (part->other)
         text_printf(out, ": %s (A) and %s (B)", result_input_name(part->file),
                     result_input_name(part->other));

@@ -37,5 +37,7 @@ typedef struct PageInput {
 Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts);
 /* "Profile", or "Profile: run.json" where several files have one. */
 void page_parts_title(Text *out, const PagePart *part);
+/* The same of one of its tables: "Where the time goes, by op, tiny fp32: run.json". */
+void page_parts_title_of(Text *out, const PagePart *part, const char *words);
 /* For the name of a file: "end-to-end", or "end-to-end-2" of a second file. */
 void page_parts_name(Text *out, const PagePart *parts, int i);

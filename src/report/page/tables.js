@@ -44,7 +44,7 @@ function tableBody(table, columns, rows) {
     made.append(el("tr", {}, ...cells.map((text, i) => {
       const mood = GOOD.has(text) ? "good" : BAD.has(text) ? "bad" : "";
       const name = [columns[i].right ? "right" : "", mood].filter(Boolean).join(" ");
-      return i === 0 ? el("th", { scope: "row", class: name || null }, text) : el("td", { class: name || null }, text);
+      return i === 0 ? el("th", { scope: "row", class: name || null }, el("span", {}, text)) : el("td", { class: name || null }, text);
     })));
   }
   table.append(made);
@@ -89,11 +89,12 @@ function regionName(host, title) {
 }
 
 function addTable(spec, host = body(spec.section)) {
-  const table = el("table", { class: "data" });
-  tableHead(table, spec.columns);
-  tableBody(table, spec.columns, spec.rows);
+  const table = el("table", { class: "data" }), layout = tableLayout(spec);
+  tableHead(table, layout.columns);
+  tableBody(table, layout.columns, layout.rows);
   const title = uniqueTitle(spec);
   host.append(el("h3", {}, title));
+  if (layout.same) host.append(el("p", { class: "where" }, layout.same));
   if (spec.section === "like") drawBeside(host, spec);
   if (spec.rows.length > 7) host.append(filterBox(table, title));
   host.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": regionName(host, title) }, table));

@@ -88,6 +88,7 @@ static void collectives(Table *table, const ProfileTables *how, const ProfileVie
     Sum all = {0};
     table->failed = table->failed || !list;
     if (!list) return;
+    table->title = "Every collective, and what waited for it";
     TABLE_COLUMNS(table, 1, "collective", "bytes", "time (us)", "busbw (GB/s)", "overlap (%)",
                   "waited (us)");
     table_column(table, "longest wait by", "", false);
@@ -135,6 +136,7 @@ static void ranks(Table *table, const ProfileTables *how, const ProfileView *v)
     CLEANUP(array_free) double *steps = malloc(((size_t)v->n_ranks + 1) * sizeof *steps);
     table->failed = table->failed || !steps;
     if (!steps) return;
+    table->title = "Compute and communication of every rank";
     TABLE_COLUMNS(table, 1, "rank", "profiled step (ms)", "communication a step (ms)",
                   "overlap (%)", "waited a step (ms)");
     const int most = (int)fmax(2.0 * (double)how->top, 4);
@@ -195,6 +197,7 @@ Status profile_comm_tables_many(Text *out, const ProfileTables *how, const Recor
 {
     CLEANUP(table_free) Table table = {0};
     const ColumnSet labels = column_distinct(set);
+    table.title = "Communication of every cell";
     put_labels(&table, &labels, NULL);
     TABLE_COLUMNS(&table, 0, "rank 0: profiled step (ms)", "communication a step (ms)",
                   "overlap (%)", "waited a step (ms)", "fastest rank (ms)", "slowest rank (ms)");

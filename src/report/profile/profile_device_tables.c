@@ -69,6 +69,7 @@ static void gpu(Table *table, const ProfileView *v)
     const Busy b = busy_of(v);
     const double steps = (double)v->steps;
     Text verdict = {0};
+    table->title = "What the GPU did";
     TABLE_COLUMNS(table, 2, "GPU", "");
     fact_share(table, "busy", b.busy, b.wall);
     fact_share(table, "idle between kernels", b.span - b.busy, b.wall);
@@ -142,6 +143,7 @@ static void scopes(Table *table, const ProfileView *v)
 {
     static Scope list[MOST_SCOPES];
     const int n = collect(v, list);
+    table->title = "Time of each part of the model";
     TABLE_COLUMNS(table, 2, "in", "scope", "times a step", "wall (us)", "host (us)");
     if (v->gpu) TABLE_COLUMNS(table, 0, "device (us)", "idle (us)", "kernels");
     for (int i = 0; i < n; i++) {
@@ -188,6 +190,7 @@ static void os_usage(Table *table, const ProfileView *v)
 {
     const ViewOs *os = &v->os;
     const double steps = (double)v->steps;
+    table->title = "What the operating system did";
     TABLE_COLUMNS(table, 2, v->gpu ? "operating system" : "processor and operating system", "");
     table_fact(table, "the stepping thread blocked, a step", "%s", mean_text(&os->blocked).s);
     table_fact(table, "waiting for a CPU, a step", "%s", mean_text(&os->waiting).s);

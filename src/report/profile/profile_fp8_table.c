@@ -155,6 +155,7 @@ static Status write_pair(Text *out, const ProfileTables *how, const Record *bf16
     TRY(list_linears(&l, &b));
     for (int i = 0; i < a.n_ops; i++) add_op(&l, &a, &a.ops[i], false);
     for (int i = 0; i < b.n_ops; i++) add_op(&l, &b, &b.ops[i], true);
+    table.title = "Which linear layers gain from fp8";
     TABLE_COLUMNS(&table, 1, "linear", "bf16 (ms)", "fp8 (ms)", "casts (ms)", "of weights (ms)",
                   "gain (ms)", "gain (%)", "pays from (tokens)");
     for (int i = 0; i < l.n; i++) put_row(&table, &l.list[i], tokens_of(fp8, false));

@@ -174,6 +174,7 @@ void profile_name_tables_rows(Table *table, const NameTable *as, const char *lab
 
 void profile_name_tables_columns(Table *table, const NameTable *as)
 {
+    table->title = as->title;
     if (as->grouping) table_column(table, as->grouping, "", false);
     table_column(table, as->heading, "", false);
     if (as->of) {
@@ -224,6 +225,7 @@ static Status kernels(Text *out, NameTable as)
     as.heading = v->gpu ? "kernel, by name" : "op (who computed it): where";
     as.of = v->gpu ? "of" : NULL;
     as.briefly = v->gpu;
+    as.title = v->gpu ? "Where the time goes, by kernel" : "Where the time goes, by place";
     return put_list(out, &as,
                     (NameList){v->phase_kernels, v->names, v->n_phase_kernels, v->n_names},
                     v->gpu ? "total of all profiled steps; shares of the kernels' time in the phase"
@@ -238,6 +240,7 @@ static Status ops(Text *out, NameTable as)
     as.heading = "op (who computed it)";
     as.of = "of";
     as.ops = true;
+    as.title = "Where the time goes, by op";
     return put_list(out, &as,
                     (NameList){v->phase_ops, v->phase_ops, v->n_phase_ops, v->n_phase_ops},
                     v->gpu ? "by op: a call is one run of an op, its time that of all its kernels"
@@ -253,6 +256,7 @@ static Status kernels_by_op(Text *out, NameTable as)
     as.of = "of";
     as.briefly = true;
     as.source = as.how->source;
+    as.title = v->gpu ? "Which op launches each kernel" : "Which implementation runs each op";
     return put_list(
         out, &as, (NameList){v->kernels, v->kernels, v->n_kernels, v->n_kernels},
         v->gpu ? "total of all profiled steps; shares of the kernels' time"
@@ -266,6 +270,7 @@ static Status calls(Text *out, NameTable as)
     as.grouping = NULL;
     as.heading = "CUDA call";
     as.of = "for";
+    as.title = "CUDA calls of the host";
     as.source = as.how->source;
     const NameList list = {.all = as.view->op_calls, .n_all = as.view->n_op_calls};
     return put_list(out, &as, list, "total of all profiled steps");
@@ -304,6 +309,7 @@ Status profile_name_tables_memory(Text *out, const ProfileTables *how, const Pro
     double all = 0;
     for (int i = 0; i < v->n_names; i++)
         all += is_memory(&v->names[i]) ? v->names[i].time.total : 0;
+    table.title = "Copies and memsets";
     TABLE_COLUMNS(&table, 1, "memory operation", "count", "total (ms)", "share (%)", "avg (us)",
                   "med (us)", "min (us)", "max (us)", "std (us)", "total (MB)", "avg (MB)",
                   "max (MB)");

@@ -13,6 +13,7 @@ Status profile_name_tables_memory(Text *out, const ProfileTables *how, const Pro
 typedef struct NameTable {
     const ProfileTables *how;
     const ProfileView *view;
+    const char *title;    /* of the table */
     const char *heading;  /* of the names: "kernel" */
     const char *grouping; /* of what they are in: "in"; NULL: no such column */
     const char *of;       /* heading of where they are from, and their category; NULL: neither */

@@ -140,6 +140,7 @@ static Status summary_row(Table *table, const Record *record, const ColumnSet *o
 
 static void headings(Table *table, const ColumnSet *others)
 {
+    table->title = "Every profiled cell";
     TABLE_COLUMNS(table, 1, "size", "ctx", "batch");
     TABLE_COLUMNS(table, 3, "precision", "attention", "exec");
     other_headings(table, others);
@@ -247,6 +248,7 @@ static Status pair(Text *out, const ProfileTables *how, const Record *first, con
     TRY(profile_view_make(&a, first));
     TRY(profile_view_make(&b, second));
     snprintf(ratio, sizeof ratio, "%.15s / %.15s", y, x);
+    table.title = "The two cells side by side";
     TABLE_COLUMNS(&table, 1, "a step", x, y, ratio);
     pair_rows(&table, &a, &b, (double)(layers * micro_batches));
     if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op");

@@ -74,6 +74,7 @@ static void step_rows(Table *table, const ProfileView *v)
 
 static void phases(Table *table, const ProfileView *v, const RecordSet *set)
 {
+    table->title = "Time of each phase, with and without the profiler";
     TABLE_COLUMNS(table, 1, "phase", "unprofiled (ms)", "profiled (ms)", "profiling overhead (%)",
                   "inclusive, all steps (ms)", "exclusive, all steps (ms)", "of step (%)", "nodes",
                   v->gpu ? "kernels" : "ops run");
@@ -153,6 +154,7 @@ static void attention(Table *table, const ProfileView *v)
     const ViewPhase *forward = &v->phases[PHASE_FORWARD];
     const double all = part_time(v, PHASE_FORWARD, NULL);
     if (!forward->there || !(all > 0)) return;
+    table->title = "Where the time of attention goes";
     TABLE_COLUMNS(table, 1, "attention", v->gpu ? "kernels a step" : "ops a step",
                   "forward, all steps (ms)", "forward a step (ms)", "of attention (%)",
                   "of forward (%)", "backward a step (ms)", "of its backward (%)");
@@ -203,6 +205,7 @@ static void categories(Table *table, const ProfileView *v)
                               .backward = p[PHASE_BACKWARD].attributed,
                               .step = profile_cells_attributed(v)};
     CategoryTime left = all;
+    table->title = "Where the time of a step goes, by category";
     TABLE_COLUMNS(table, 1, "category", "forward a step (ms)", "of forward (%)",
                   "backward a step (ms)", "whole step (ms)", "of step (%)",
                   "change of share (points)");
@@ -260,6 +263,7 @@ static void ops(Table *table, const ProfileTables *how, const ProfileView *v)
     int n = 0;
     table->failed = table->failed || !list;
     if (!list) return;
+    table->title = "Every op against the measured limits";
     TABLE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step", "ms a step",
                   "TFLOP/s", "GB/s", "of limit (%)");
     TABLE_COLUMNS(table, 1, "bound by");

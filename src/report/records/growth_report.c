@@ -181,6 +181,7 @@ static void put_rows(Table *table, const RecordSet *set, const Growth *growth)
     int count[TOLD_COUNT] = {0};
     const bool named = count_laws(growth, &names, count);
     const bool all = count[TOLD_LAW] + count[TOLD_NO_EXPONENT] <= MOST_ROWS;
+    table->title = "How times and memory grow";
     if (named) table_column(table, "cell", "", false);
     TABLE_COLUMNS(table, 3, "over", "figure", "scales as", "points");
     for (int s = 0; s < growth->n; s++) {

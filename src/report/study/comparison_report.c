@@ -24,6 +24,7 @@ static void put_value(Table *table, const json_t *value)
 static void fill_differences(Table *table, const ComparisonReport *report)
 {
     const json_t *list = report->comparison->differences;
+    table->title = "What differs between the files";
     TABLE_COLUMNS(table, 3, "differs", "A", "B");
     table_cell(table, "file");
     table_cell(table, report->path_a);

@@ -105,6 +105,7 @@ static void losses(Table *table, const RecordSet *rows)
 {
     enum { PARTS = 10 };
     const int64_t steps = steps_of(rows), parts = steps < PARTS ? steps : PARTS;
+    table->title = "Mean loss over the steps";
     table_column(table, "mean loss of steps", "", false);
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *row = record_set_at(rows, i);
@@ -187,6 +188,7 @@ static void outcome(Table *table, const RecordSet *rows)
         snprintf(last, sizeof last, "mean of the last %lld",
                  (long long)precision_errors_count(curve, "last"));
     }
+    table->title = "How each precision ends";
     TABLE_COLUMNS(table, 1, "precision", "first loss", last, "against fp32");
     if (peers) table_column(table, "against ours", "", true);
     table_column(table, "diverged", "", true);

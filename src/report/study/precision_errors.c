@@ -94,6 +94,7 @@ static void note_chunks(Table *table, const RecordSet *rows)
 void precision_errors_table(Table *table, const RecordSet *rows)
 {
     PrecisionErrorsRun run = {0};
+    table->title = "Errors against float64";
     table_column(table, "relative error of", "", false);
     while (precision_errors_next(rows, &run)) table_column(table, run.label, "", true);
     run = (PrecisionErrorsRun){0};
@@ -154,6 +155,7 @@ static void range_row(Table *table, const PrecisionErrorsRun *run)
 void precision_errors_range(Table *table, const RecordSet *rows)
 {
     PrecisionErrorsRun run = {0};
+    table->title = "Gradients under loss scaling";
     TABLE_COLUMNS(table, 1, "gradients in", "loss scale", "attempts that overflowed",
                   "underflow to 0", "overflow", "backward: zero", "backward: subnormal",
                   "backward: not finite");
@@ -189,6 +191,7 @@ static void operand_rows(Table *table, const PrecisionErrorsRun *run)
 void precision_errors_operands(Table *table, const RecordSet *rows)
 {
     PrecisionErrorsRun run = {0};
+    table->title = "What 8 bits do to operands";
     TABLE_COLUMNS(table, 2, "8-bit operands in", "of", "not 0", "underflow to 0", "clipped",
                   "without scales: underflow", "without scales: clipped");
     while (precision_errors_next(rows, &run)) operand_rows(table, &run);

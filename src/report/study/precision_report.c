@@ -25,6 +25,7 @@ static void sum_cell(Table *table, double x)
 
 static void sums(Table *table, const PrecisionReport *r)
 {
+    table->title = "Sums in narrow numbers";
     table_column(table, "sum += term", "", false);
     for (int o = 0; o < ACCUMULATION_ORDERS; o++)
         table_column(table, accumulation_orders[o], "", true);
@@ -56,6 +57,7 @@ static bool any_has(const RecordSet *rows, const char *component)
 
 static void dtypes(Table *table, const RecordSet *rows)
 {
+    table->title = "Dtypes of every part";
     table_column(table, "component", "", false);
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *row = record_set_at(rows, i);
@@ -111,6 +113,7 @@ static void price(Table *table, const RecordSet *rows)
     char step[32];
     const Record *fp32 = row_of(rows, "fp32");
     snprintf(step, sizeof step, "step, %s (ms)", config_stats[stat]);
+    table->title = "Time and memory of each precision";
     TABLE_COLUMNS(table, 1, "precision", step, "speed-up", "tokens/s", "peak (MiB)", "less memory",
                   "error of gradients");
     table_column(table, "status", "", false);

@@ -47,6 +47,7 @@ static void put_advice(Table *table, const WarmupStudy *s)
 static void settings(Table *table, const WarmupStudy *s, const RecordSet *rows)
 {
     Text findings = {0};
+    table->title = "What warm-up steps change";
     TABLE_COLUMNS(table, 0, "warm-ups", "runs", "mean (ms)", "std in a run (ms)",
                   "std of means (ms)", "off by (%)", "first sample (ms)", "second (ms)");
     for (int i = 0; i < s->n; i++) {
@@ -85,6 +86,7 @@ static void first_step(Table *table, const WarmupStudy *s)
     char faults[96];
     snprintf(faults, sizeof faults, "system time of all threads (%s page faults)",
              human_whole(c->faults).s);
+    table->title = "The first step of a process";
     TABLE_COLUMNS(table, 1, "the first step of a process", "ms");
     cost_row(table, "before it: load libraries, build the plan", c->plan);
     cost_row(table, "before it: allocate memory", c->open - c->prepare);
