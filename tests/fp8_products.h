@@ -82,7 +82,7 @@ static inline void round_matrix(const Matrix *m, Fp8Recipe recipe)
 
 static inline Matrix matrix(const Simulation *s, const Plan *plan, const Node *node, int input)
 {
-    const bool backward = node->phase == PHASE_BACKWARD;
+    const bool backward = node->phase == PHASE_BACKWARD && !node->recomputed;
     const bool tensorwise = s->recipe == FP8_RECIPE_CURRENT || s->recipe == FP8_RECIPE_DELAYED;
     const Fp8Source source = fp8_source(plan, plan_in_id(plan, node, input));
     const bool of_weight =

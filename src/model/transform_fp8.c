@@ -234,6 +234,7 @@ static void multiply(Work *w, const Node *node)
                                   IDS(x[0], x[1], scale[0], scale[1], bias, c));
     attr->transpose_b = true;
     attr->accumulate = node->attr.accumulate;
+    attr->gradient = node->phase == PHASE_BACKWARD && !node->recomputed;
     mark_recomputed(w->b, node);
 }
 

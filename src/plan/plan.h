@@ -74,6 +74,7 @@ typedef struct NodeAttr {
     bool transpose_a, transpose_b; /* matmul, bmm */
     bool causal, inverse;
     bool tf32;             /* products may round fp32 operands to TF32 */
+    bool gradient;         /* scaled_matmul: of a backward pass, whose sums are exact */
     bool halves;           /* RoPE turns element i with element i + rotary / 2, not neighbours */
     bool accumulate;       /* matmul, embedding_grad: added to the output, which is an input, too */
     int64_t heads, tokens; /* H, and T of one sequence */

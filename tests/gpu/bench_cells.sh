@@ -23,4 +23,7 @@ sed 's/"[^"]*"/quoted/g' "$work/fp8.csv" | awk -F, '
     NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
     { status = $column["status"]; layers = $column["fp8_layers"]; print "fp8 in " layers ": " status }
     status != "ok" || layers == "auto" || layers == "" { bad = 1 }
-    END { exit bad || NR != 3 }'
+    END { exit bad || NR != 3 }' || { echo 'FAILED: fp8 auto'; exit 1; }
+# The plan that is shown beside measures too: after the cells have run.
+"$program" memory --device cuda --size small --num-layers 2 --ctx 128,256 --precision fp8 --fp8-layers auto >"$work/memory" 2>"$work/log" ||
+    { cat "$work/log"; echo 'FAILED: memory in fp8 auto'; exit 1; }

@@ -35,6 +35,11 @@ python3 "$here/../profile/check_profile.py" "$work/small/profile.json" gpu || fa
 # Two styles side by side, and ranges for another profiler, in one process.
 run against "${tiny[@]}" --against eager --nvtx --annotate-mha
 grep -q 'kernels of one attention, forward' "$work/against.log" || fail "--against"
+# Where 8 bits pay: each linear layer beside bf16, where the chip has them.
+fp8=(--size small --num-layers 2 --ctx 512 --precision fp8 --exec graph --against bf16)
+"$program" profile --device cuda --steps 4 --warmup 2 "${fp8[@]}" >"$work/fp8.log" 2>"$work/fp8.err" ||
+    grep -q 'needs a GPU of compute capability' "$work/fp8.err" || fail "profile ${fp8[*]}"
+[ ! -s "$work/fp8.log" ] || grep -q 'ffn/w2' "$work/fp8.log" || fail "--against bf16 has no linear layers"
 # Many steps in fixed memory.
 run long "${tiny[@]}" --exec graph --mode fwd --steps 5000
 python3 "$here/../profile/check_profile.py" "$work/long/profile.json" gpu || fail "sums of 5,000 steps"

@@ -159,8 +159,11 @@ static int tell_precision(Precision precision)
     int failures = 0;
     for (int r = 0; r < recipes; r++) {
         for (size_t s = 0; s < sizeof styles / sizeof *styles; s++) {
-            for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+                /* odd sizes stay in bf16, which has cells of its own */
+                if (precision == PRECISION_FP8 && shapes[i].batch * shapes[i].ctx % 16) continue;
                 failures += !tell_cell(&shapes[i], precision, r, s);
+            }
         }
     }
     return failures;

@@ -79,7 +79,7 @@ static Status plan_step(PlanCell *cell, const PlanRoom *room)
     CLEANUP(model_free) Model model = {0};
     CLEANUP(binding_free) Binding binding = {0};
     Config settled;
-    TRY(fit_settle_recompute(cell->config, &cell->placement, cell->config->mode,
+    TRY(fit_settle_recompute(&cell->settled, &cell->placement, cell->config->mode,
                              cell->memory.resident, cell->fits[0].limit, &settled));
     TRY(placement_plan(&cell->placement, &settled, settled.mode, &model, &binding));
     TRY(describe(cell, room->machine, &model, &binding));
@@ -96,7 +96,7 @@ static Status find_needs(PlanCell *cell)
     memory->allowance = fit_allowance(&cell->placement);
     memory->need[asked] = memory->planned + memory->allowance + memory->resident;
     for (int mode = 0; mode < (int)asked; mode++) {
-        TRY(fit_search_need(cell->config, &cell->placement, (Mode)mode, memory->resident,
+        TRY(fit_search_need(&cell->settled, &cell->placement, (Mode)mode, memory->resident,
                             &memory->need[mode]));
     }
     return ST_OK;
@@ -127,7 +127,7 @@ static Status find_limits(PlanCell *cell, const PlanRoom *room)
 /* Where nothing is recomputed: how far recomputation would get. */
 static Status look_at_recompute(PlanCell *cell)
 {
-    Config config = *cell->config;
+    Config config = cell->settled;
     size_t need[MODE_COUNT] = {0};
     if (!config_mode_has_backward(config.mode) || config.recompute != CONFIG_RECOMPUTE_NONE)
         return ST_OK;
@@ -145,7 +145,7 @@ static Status advise(PlanCell *cell)
 {
     for (int i = 0; i < cell->n_fits; i++) {
         if (cell->fits[i].fits) continue;
-        TRY(fit_advice(cell->config, &cell->placement, cell->memory.resident, cell->fits[i].limit,
+        TRY(fit_advice(&cell->settled, &cell->placement, cell->memory.resident, cell->fits[i].limit,
                        &cell->advice[i]));
     }
     return ST_OK;
@@ -154,11 +154,12 @@ static Status advise(PlanCell *cell)
 static Status fill(PlanCell *cell, const PlanRoom *room)
 {
     TRY(placement_on(cell->config, room->machine, &cell->placement));
+    TRY(placement_settle_fp8(cell->config, &cell->placement, &cell->settled));
     TRY(find_limits(cell, room));
     TRY(plan_step(cell, room));
     TRY(find_needs(cell));
     if (cell->n_fits == 0) return ST_OK;
-    TRY(fit_search(cell->config, &cell->placement, cell->memory.resident, cell->memory.need,
+    TRY(fit_search(&cell->settled, &cell->placement, cell->memory.resident, cell->memory.need,
                    cell->fits, cell->n_fits));
     TRY(look_at_recompute(cell));
     return advise(cell);

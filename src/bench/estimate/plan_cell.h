@@ -31,6 +31,7 @@ typedef struct PlanCell {
     bool unsupported; /* then message says why, and nothing below is set */
     char message[256];
     Placement placement;
+    Config settled;      /* with the layers that --fp8-layers auto became */
     Attention attention; /* what `auto` became */
     int64_t parameters;
     StepCost cost;

@@ -25,17 +25,18 @@ static int64_t blocks_of(const Config *config)
     enum { LEAST = 2, MOST = 8 };
     Config one = *config;
     one.model.num_layers = 1;
+    one.model.vocab = 16;
     const double bytes = 2 * model_parameters(&one);
     const int64_t enough = isfinite(bytes) && bytes > 0 ? (int64_t)fmin(cache / bytes, MOST) : MOST;
     return i64_min(i64_max(enough, LEAST), config->model.num_layers);
 }
 
 /* Some blocks of the model as a step has them: what follows the linear layers is left out. */
-static Config blocks(const Config *config, Precision precision)
+static Config blocks(const Config *config, int64_t n, Precision precision)
 {
     Config c = *config;
     c.model.vocab = 16;
-    c.model.num_layers = blocks_of(&c);
+    c.model.num_layers = n;
     c.precision = precision;
     c.fp8_layers = CONFIG_LINEARS_ALL;
     c.recompute = CONFIG_RECOMPUTE_NONE;
@@ -74,28 +75,39 @@ static Status time_linear(const Device *d, const Plan *plan, LinearLayer linear,
     return ST_OK;
 }
 
-static Status time_linears(const Device *d, const Config *config, Precision precision,
+static Status time_linears(const Device *d, const Config *config, int64_t n, Precision precision,
                            double seconds[LINEAR_COUNT])
 {
     CLEANUP(model_free) Model model = {0};
-    const Config c = blocks(config, precision);
+    const Config c = blocks(config, n, precision);
     TRY(model_build(&model, &c, c.mode, DT_F32));
     for (int i = 0; i < LINEAR_COUNT; i++)
         TRY(time_linear(d, &model.plan, (LinearLayer)i, &seconds[i]));
     return ST_OK;
 }
 
-static Status measure(const Device *d, const Config *config, int64_t *linears)
+/* Layers that gain less are as fast, and every cell would choose otherwise. */
+static const double least_gain = 0.02;
+
+static Status measure_blocks(const Device *d, const Config *config, int64_t n, int64_t *linears)
 {
     double bf16[LINEAR_COUNT], fp8[LINEAR_COUNT];
-    TRY(time_linears(d, config, PRECISION_BF16, bf16));
-    TRY(time_linears(d, config, PRECISION_FP8, fp8));
+    TRY(time_linears(d, config, n, PRECISION_BF16, bf16));
+    TRY(time_linears(d, config, n, PRECISION_FP8, fp8));
     *linears = 0;
     for (int i = 0; i < LINEAR_COUNT; i++) {
-        if (bf16[i] > 0 && fp8[i] < bf16[i]) *linears |= 1 << i;
+        if (bf16[i] > 0 && fp8[i] < (1 - least_gain) * bf16[i]) *linears |= 1 << i;
     }
     if (*linears == 0) *linears = CONFIG_LINEARS_NONE;
     return ST_OK;
+}
+
+/* What several blocks read at once may not fit where a step that recomputes does. */
+static Status measure(const Device *d, const Config *config, int64_t *linears)
+{
+    const int64_t n = blocks_of(config);
+    const Status status = measure_blocks(d, config, n, linears);
+    return status == ST_NO_MEMORY && n > 1 ? measure_blocks(d, config, 1, linears) : status;
 }
 
 /* What decides how long the layers take: the sizes, and how each is run. */

@@ -60,17 +60,12 @@ static Status run_all(const Config *configs, int n, const Sweep *sweep, RecordSe
 }
 
 /* Runs two steps of every cell, and of several cells the forward pass alone too, each in a process of its
- * own, and gives each its records, which belong to `rows`. */
-static Status measure(MemoryCell *cells, const Sweep *sweep, RecordSet *rows, int *exit_code)
+ * own. Before anything is planned here: a plan may open a GPU, after which there is no fork. */
+static Status measure(const Sweep *sweep, RecordSet *rows, int *exit_code)
 {
     CLEANUP(array_free) Config *configs = malloc(2 * (size_t)sweep->n * sizeof *configs);
     if (!configs) return NO_MEMORY("for %d cells", sweep->n);
-    TRY(run_all(configs, list_configs(configs, sweep), sweep, rows, exit_code));
-    for (int i = 0; i < sweep->n; i++) {
-        cells[i].measured = find(rows, cells[i].config, cells[i].config->mode);
-        cells[i].measured_forward = find(rows, cells[i].config, MODE_FWD);
-    }
-    return ST_OK;
+    return run_all(configs, list_configs(configs, sweep), sweep, rows, exit_code);
 }
 
 /* ---- --snapshot and --svg, of a single cell ---- */
@@ -160,25 +155,26 @@ static Status write_tables(Text *out, const Settings *settings, const Sweep *swe
     return text_status(out);
 }
 
-static Status make_cells(MemoryCell *cells, const Sweep *sweep, const Limits *machine)
+/* Each with its records, which belong to `rows`. */
+static Status make_cells(MemoryCell *cells, const Sweep *sweep, const Limits *machine,
+                         const RecordSet *rows)
 {
     int n = 0;
     for (int i = 0; i < sweep->n; i++) {
         TRY(memory_cell_make(&cells[i], &sweep->configs[i], machine, sweep->n == 1));
+        cells[i].measured = find(rows, &sweep->configs[i], sweep->configs[i].mode);
+        cells[i].measured_forward = find(rows, &sweep->configs[i], MODE_FWD);
         n += !cells[i].unsupported;
     }
     return n > 0 ? ST_OK : supported_none(sweep->n, cells[0].message);
 }
 
-static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell *cells,
-                        int *exit_code)
+static Status write_cells(const Settings *settings, const Sweep *sweep, const MemoryCell *cells,
+                          const RecordSet *rows)
 {
-    CLEANUP(record_set_free) RecordSet rows = {0};
     CLEANUP(text_free) Text text = {0};
-    TRY(output_rows_init(&rows, settings));
-    if (!settings->plan_only) TRY(measure(cells, sweep, &rows, exit_code));
     if (strcmp(settings->format, "json") == 0)
-        TRY(memory_json_write(&text, cells, sweep->n, json_array_get(rows.environments, 0)));
+        TRY(memory_json_write(&text, cells, sweep->n, json_array_get(rows->environments, 0)));
     else
         TRY(write_tables(&text, settings, sweep, cells));
     TRY(write_files(settings, &cells[0]));
@@ -195,10 +191,13 @@ static Status run_sweep(const Settings *settings, const Sweep *sweep, int *exit_
         TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
     TRY(check_files(settings, sweep));
     TRY(output_check_file(settings));
+    CLEANUP(record_set_free) RecordSet rows = {0};
+    TRY(output_rows_init(&rows, settings));
+    if (!settings->plan_only) TRY(measure(sweep, &rows, exit_code));
     CLEANUP(array_free) MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);
-    Status status = make_cells(cells, sweep, machine);
-    if (status == ST_OK) status = run_cells(settings, sweep, cells, exit_code);
+    Status status = make_cells(cells, sweep, machine, &rows);
+    if (status == ST_OK) status = write_cells(settings, sweep, cells, &rows);
     for (int i = 0; i < sweep->n; i++) memory_cell_free(&cells[i]);
     return status;
 }

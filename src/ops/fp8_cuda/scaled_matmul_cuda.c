@@ -23,9 +23,7 @@ static const bool fast_forward = true, fast_backward = false;
 static bool is_fast(const Node *node, GpuSupportScalePair pair)
 {
     const bool moves = pair.a != GPU_SUPPORT_SCALES_TENSOR && pair.a != GPU_SUPPORT_SCALES_ROWS;
-    /* what is computed again has the bits of the first time */
-    const bool backward = node->phase == PHASE_BACKWARD && !node->recomputed;
-    return !moves && (backward ? fast_backward : fast_forward);
+    return !moves && (node->attr.gradient ? fast_backward : fast_forward);
 }
 
 /* An operand's scales: as they are, and where and how cuBLASLt reads them. */

@@ -9,7 +9,7 @@
 
 static int scale_of(const Plan *plan, const Node *node, int side)
 {
-    if (node->op != OP_quantize || node->recomputed) return PLAN_NONE;
+    if (node->op != OP_quantize) return PLAN_NONE;
     return plan_out_id(plan, node, side ? QUANTIZE_OUT_TRANSPOSED_SCALE : QUANTIZE_OUT_SCALE);
 }
 
@@ -25,10 +25,22 @@ static void put_name(char name[EXPORT_SCALE_NAME], const Node *node, int side)
     }
 }
 
+/* Does the forward pass quantize the same in this layout? Then what recomputation makes is the same again. */
+static bool is_made_before(const Plan *plan, const Node *again, int side)
+{
+    for (int i = 0; i < plan->n_nodes; i++) {
+        const Node *node = &plan->nodes[i];
+        if (!node->recomputed && scale_of(plan, node, side) != PLAN_NONE &&
+            node->attr.fn == again->attr.fn && strcmp(node->scope, again->scope) == 0)
+            return true;
+    }
+    return false;
+}
+
 static Status add(ExportScales *scales, const Plan *plan, const Node *node, int side)
 {
     const int tensor = scale_of(plan, node, side);
-    if (tensor == PLAN_NONE) return ST_OK;
+    if (tensor == PLAN_NONE || (node->recomputed && is_made_before(plan, node, side))) return ST_OK;
     ExportScale *scale = &scales->list[scales->n++];
     *scale = (ExportScale){.tensor = tensor,
                            .bytes = plan_bytes(&plan->tensors[tensor]),

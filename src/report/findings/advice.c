@@ -158,6 +158,7 @@ typedef struct Slow {
 /* At the limits; NAN where they are not known. */
 static double least_time(const ProfileView *view, const ViewOp *op)
 {
+    if (isnan(view->limit_flops)) return NAN; /* fmax() would go by the bytes alone */
     return 1e9 * fmax(op->flops / view->limit_flops, op->bytes / view->limit_bandwidth);
 }
 
