@@ -10,6 +10,7 @@
 #include "bench/cell/cell_ranks.h"
 #include "bench/cell/rank_device.h"
 #include "bench/estimate/time_estimate.h"
+#include "bench/measure/energy.h"
 #include "bench/measure/gpu_watch.h"
 #include "bench/measure/interference.h"
 #include "bench/measure/sampler.h"
@@ -32,6 +33,7 @@ typedef struct Cell {
     Fit fit;
     Session session;
     GpuWatch watch;
+    EnergyCpu energy;          /* of the CPUs, where they compute */
     struct rusage first;       /* what the process had used before its first step */
     Interference interference; /* from the first sample on */
     bool begun;
@@ -67,6 +69,7 @@ static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
     if (done == 1 && strcmp(what, "step") == 0) {
         cell->session.comm_seconds = cell->session.wait_seconds = 0;
         gpu_watch_start(&cell->watch);
+        energy_cpu_start(&cell->energy);
         cell->interference = interference_now();
     }
     if (cell->hooks->stage) TRY(cell->hooks->stage(cell->hooks->self, what, done));
@@ -111,6 +114,7 @@ static Status tell_sample(void *self, const Sample *sample)
 {
     Cell *cell = self;
     gpu_watch_step(&cell->watch);
+    energy_cpu_step(&cell->energy);
     if (!cell->comm) return cell_link_sample(cell->open.link, sample);
     Sample slowest = *sample;
     TRY(count_step(cell, sample->seconds[SAMPLE_STEP]));
@@ -129,6 +133,14 @@ static Status tell_interference(const Cell *cell)
         !cell->comm) /* other ranks are no other programs */
         TRY(record_put_number(r, "others_percent", 100 * shares.others));
     return cell_link_facts(cell->open.link, r);
+}
+
+static Status tell_energy(const Cell *cell)
+{
+    if (!cell->energy.counts) return ST_OK;
+    CLEANUP(json_text_free) Record *facts = json_object();
+    TRY(energy_cpu_put(&cell->energy, facts, config_tokens(cell->open.config)));
+    return cell_link_facts(cell->open.link, facts);
 }
 
 static Status agree(void *self, bool *goes_on)
@@ -153,6 +165,7 @@ static Status measure(Cell *cell)
     TRY(sampler_run(&sampler, cell->fit.mode, config));
     cell->comm_seconds = cell->session.comm_seconds;
     cell->wait_seconds = cell->session.wait_seconds;
+    TRY(tell_energy(cell));
     TRY(gpu_watch_tell(&cell->watch, cell->open.link, config_tokens(config)));
     return tell_interference(cell);
 }
@@ -194,6 +207,8 @@ static Status start(Cell *cell)
     if (cell->placement.backend != BACKEND_cpu && cell->placement.sharing <= 1) {
         gpu_watch_open(&cell->watch, cell->placement.device);
     }
+    /* The counters are of the whole machine: of ranks each would count all. */
+    if (cell->placement.backend == BACKEND_cpu && !cell->comm) energy_cpu_open(&cell->energy, "");
     TRY(cell_link_stage(cell->open.link, "initial values", 0, 0));
     return init_session(&cell->session, &cell->fit.model);
 }

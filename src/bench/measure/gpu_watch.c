@@ -3,9 +3,10 @@
 #include "backend/gpu_libraries.h"
 #include "base/clock.h"
 #include "base/json_text.h"
+#include "bench/measure/energy.h"
 
-static const double look_every = 0.1;     /* seconds */
-static const double shortest_meter = 0.2; /* the energy counter moves some ten times a second */
+static const double look_every = 0.1;  /* seconds */
+static const double meter_every = 0.1; /* the energy counter moves some ten times a second */
 
 void gpu_watch_open(GpuWatch *watch, int device)
 {
@@ -51,10 +52,9 @@ static Status put_energy(const GpuWatch *watch, Record *r, double tokens_per_ste
 {
     double joules = 0;
     const double seconds = clock_seconds() - watch->started;
-    if (!watch->metered || watch->steps == 0 || seconds < shortest_meter) return ST_OK;
-    if (!nvml_info_energy(watch->gpu, &joules) || joules < watch->joules) return ST_OK;
-    return record_put_number(r, "joules_per_token",
-                             (joules - watch->joules) / ((double)watch->steps * tokens_per_step));
+    if (!watch->metered || !nvml_info_energy(watch->gpu, &joules)) return ST_OK;
+    const EnergyWindow window = {joules - watch->joules, seconds, meter_every, watch->steps};
+    return energy_put(r, &window, tokens_per_step);
 }
 
 /* "power limit, heat (driver)" */

@@ -22,5 +22,5 @@ void gpu_watch_close(GpuWatch *watch);
 void gpu_watch_start(GpuWatch *watch);
 /* After each sample: a step, or its phases. */
 void gpu_watch_step(GpuWatch *watch);
-/* joules_per_token, throttled, and a warning when something slowed it down. */
+/* Energy (bench/measure/energy.h), throttled, and a warning when something slowed it down. */
 Status gpu_watch_tell(GpuWatch *watch, CellLink *link, double tokens_per_step);

@@ -129,6 +129,7 @@ Status forecast_check_write(Text *out, const char *format, const RecordSet *rows
     Status status = ST_OK;
     TABLE_COLUMNS(&table, 1, "step", "measured (ms)", "forecast (ms)", "error", "roofline's error",
                   "in the interval");
+    TABLE_SPARE(&table, "in the interval");
     for (size_t i = 0; i < record_set_size(rows) && status == ST_OK; i++)
         status = check_row(&table, &errors, record_set_at(rows, i), efficiency, limits);
     note_errors(&table, &errors);

@@ -121,6 +121,7 @@ static void fill_all(Table *table, const ForecastOutput *all)
     TABLE_COLUMNS(table, 2, "device", "cell", "step (ms)", "90 % are between (ms)", "tokens/s",
                   "% of limit", "memory", "fits");
     if (all->price > 0) table_column(table, "tokens for 1", "", true);
+    TABLE_SPARE(table, "memory", "% of limit", "90 % are between (ms)");
     for (int d = 0; d < all->n_devices; d++) {
         for (int i = 0; i < all->sweep->n; i++) add_row(table, all, &all->devices[d], i);
     }
@@ -149,6 +150,7 @@ static void fill_top(Table *table, const StepForecast *f)
 {
     TABLE_COLUMNS(table, 3, "what would change first", "op", "phase", "time (ms)",
                   "at the limit (ms)", "between (ms)");
+    TABLE_SPARE(table, "op", "between (ms)");
     for (int i = 0; i < f->n_top; i++) {
         const StepForecastOp *op = &f->top[i];
         TABLE_CELLS(table, op->scope, plan_op_name(op->op), plan_phase_name(op->phase));
