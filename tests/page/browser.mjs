@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { checkIcicle, checkRoofline, checkStepCharts, checkTables, checkZoom } from "./charts.mjs";
+import { checkChanges, checkHistory, checkIcicle, checkRoofline, checkSamples, checkStepCharts, checkTables, checkZoom, filesOverTime } from "./charts.mjs";
 
 const { PROGRAM, BROWSER, PACKAGES, WORK, MADE, GOLDEN, RESULTS } = process.env;
 const require = createRequire(`${PACKAGES}/`);
@@ -123,6 +123,7 @@ async function checkWhole(browser, path) {
   await checkKeys(page);
   await checkTable(page);
   await checkTables({ check, page, what: "whole" });
+  await checkSamples({ check, page, what: "whole" });
   await page.context().close();
 }
 
@@ -192,7 +193,18 @@ async function checkCompared(browser) {
   const page = await open(browser, makePage("compared", [`${GOLDEN}/compare-a.json`, `${GOLDEN}/compare-b.jsonl`]), {});
   const verdicts = await page.locator("#comparison td.bad, #comparison td.good").allTextContents();
   check(verdicts.includes("slower") && verdicts.includes("faster"), `the verdicts are ${verdicts}`);
+  await checkChanges({ check, page, what: "compared" });
   await checkAxe(page, "compared");
+  await page.screenshot({ path: `${WORK}/compared.png`, fullPage: true });
+  await page.context().close();
+}
+
+// The same cells in three files: named in one order, measured in another.
+async function checkTime(browser) {
+  const days = filesOverTime(`${GOLDEN}/compare-a.json`, WORK);
+  const page = await open(browser, makePage("time", days), { colorScheme: "light" });
+  await checkHistory({ check, page, what: "time", wanted: ["early.json", "middle.json", "late.json"] });
+  await checkAxe(page, "time");
   await page.context().close();
 }
 
@@ -367,7 +379,7 @@ async function checkLike(browser) {
 }
 
 // PAGE_ONLY=suite,curves tries these alone.
-const checks = { hostile: checkHostile, compared: checkCompared, peers: checkPeers, vain: checkVain, studies: checkStudies, suite: checkSuite, gpu: checkGpuProfile,
+const checks = { hostile: checkHostile, compared: checkCompared, time: checkTime, peers: checkPeers, vain: checkVain, studies: checkStudies, suite: checkSuite, gpu: checkGpuProfile,
   growth: checkGrowth, ranks: checkRanks, curves: checkCurves, like: checkLike };
 const only = (process.env.PAGE_ONLY || "").split(",").filter(Boolean);
 const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox"] });

@@ -1,5 +1,6 @@
 // The charts that show a profiled step, read from the page as a browser has drawn them.
 import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 
 const near = (a, b, share) => Math.abs(a - b) <= share * Math.abs(b);
 
@@ -146,4 +147,54 @@ export async function checkTables({ check, page, what }) {
   const captions = await page.$$eval("#profile h3", (all) => all.map((head) => head.textContent));
   for (const caption of ["Where the time goes, by op, tiny fp32", "Every op against the measured limits, tiny fp32"])
     check(what !== "suite" || captions.includes(caption), `${what}: no table "${caption}" among ${captions}`);
+}
+
+// Each sample is a dot where it lies about the median; each has one in every phase.
+export async function checkSamples({ check, page, what }) {
+  const { drawn, wanted } = await page.evaluate(() => {
+    const svg = document.querySelector("#samples svg"), { record } = rowsOf("model").find(({ record: row }) => row.step?.samples_ms?.length > 1);
+    const names = ["step", "forward", "backward", "optimizer"].filter((name) => record[name]?.samples_ms?.length > 1);
+    return {
+      drawn: [...svg.querySelectorAll("circle")].map((dot) => svg.scale("x").invert(Number(dot.getAttribute("cx")))),
+      wanted: names.flatMap((name) => { const all = record[name].samples_ms, middle = d3.median(all); return all.map((ms) => 100 * (ms / middle - 1)); }),
+    };
+  });
+  check(drawn.length === wanted.length && drawn.length > 2, `${what}: ${drawn.length} dots for ${wanted.length} samples`);
+  drawn.forEach((off, i) => check(Math.abs(off - wanted[i]) < 1e-3, `${what}: sample ${i} is drawn at ${off} %, it is ${wanted[i]} % off`));
+}
+
+// Changes are drawn where the table has them, with their intervals.
+export async function checkChanges({ check, page, what }) {
+  const rows = await page.$$eval("#comparison table.data", (tables) => tables.map((table) => {
+    const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.replace(/\u00a0/g, " "));
+    return [...table.tBodies[0].rows].map((row) => Object.fromEntries(names.map((name, i) => [name, row.cells[i].textContent])));
+  }).find((all) => all.length && "change (%)" in all[0]) || []);
+  const wanted = rows.filter((row) => row.phase === "step" && row["95 % interval (%)"] !== "-").map((row) => [row["change (%)"], ...row["95 % interval (%)"].split(" .. ")].map(Number));
+  const drawn = await page.$eval("#comparison svg", (svg) => {
+    const x = (value) => svg.scale("x").invert(Number(value)), lines = [...svg.querySelectorAll("g[stroke-linejoin], g path")].filter((e) => e.tagName === "path" && /^M[^C]+L/.test(e.getAttribute("d")));
+    const ends = lines.map((line) => line.getAttribute("d").match(/-?[\d.]+/g)).map(([from, , to]) => [x(from), x(to)]);
+    return [...svg.querySelectorAll("circle")].map((dot, i) => [x(dot.getAttribute("cx")), ...(ends.slice(-svg.querySelectorAll("circle").length)[i] || [])]);
+  });
+  check(drawn.length === wanted.length && drawn.length > 2, `${what}: ${drawn.length} changes for ${wanted.length} rows`);
+  drawn.forEach((row, i) => check(row.every((x, k) => Math.abs(x - wanted[i]?.[k]) < 0.06), `${what}: drawn ${row}, the table says ${wanted[i]}`));
+}
+
+// Over the files in the order of time, whatever order they were named in.
+export async function checkHistory({ check, page, what, wanted }) {
+  const ticks = await page.$$eval("#comparison svg", (all) => [...all.at(-1).querySelectorAll("g text")].map((e) => e.textContent).filter((text) => text.endsWith(".json")));
+  check(ticks.join() === wanted.join(), `${what}: the files are in the order ${ticks}`);
+  const steps = await page.$$eval("#comparison svg", (all) => { const svg = all.at(-1); return [...svg.querySelectorAll("circle")].map((dot) => svg.scale("y").invert(Number(dot.getAttribute("cy")))); });
+  check(steps.length === 3 && Math.abs(steps[1] / steps[0] - 0.9) < 1e-3 && Math.abs(steps[2] / steps[0] - 0.95) < 1e-3, `${what}: the steps are ${steps}`);
+}
+
+// Three copies of a file, of which the second is the oldest: their paths.
+export function filesOverTime(path, folder) {
+  const file = JSON.parse(readFileSync(path, "utf8"));
+  const days = { late: ["2026-03-01T00:00:00Z", 0.95], early: ["2026-01-01T00:00:00Z", 1], middle: ["2026-02-01T00:00:00Z", 0.9] };
+  return Object.entries(days).map(([name, [time_utc, factor]]) => {
+    const scaled = (phase) => phase && Object.fromEntries(Object.entries(phase).map(([key, value]) => [key, typeof value === "number" && key.endsWith("_ms") ? factor * value : value]));
+    const made = `${folder}/${name}.json`;
+    writeFileSync(made, JSON.stringify({ ...file, results: file.results.map((row) => ({ ...row, time_utc, step: scaled(row.step) })) }));
+    return made;
+  });
 }

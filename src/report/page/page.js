@@ -87,19 +87,6 @@ function chooser(host, label, choices, show, start = 0) {
   show(place, choices[start]);
 }
 
-function drawSamples() {
-  const rows = rowsOf("model").filter(({ record }) => record.step && record.step.samples_ms && record.step.samples_ms.length > 1);
-  if (!rows.length) return;
-  chooser(body("samples"), "Row", rows, (place, { record, label }) => {
-    if (record.cold_step_ms > 0) place.append(el("p", { class: "wide" }, `The first step of the process took ${number(record.cold_step_ms)} ms, the ${statOf(record)} is ${number(time(record, "step"))} ms.`));
-    const n = Math.max(...[...PHASES.map(([name]) => name), "step"].map((name) => ((record[name] && record[name].samples_ms) || []).length));
-    const series = ["step", ...PHASES.map(([name]) => name)].filter((name) => record[name] && record[name].samples_ms)
-      .map((name) => ({ label: name, values: Array.from({ length: n }, (_, i) => record[name].samples_ms[i] ?? null) }));
-    lines(place, { title: `${label}: time of every step`, xLabel: "sample", yLabel: "ms", x: Array.from({ length: n }, (_, i) => i + 1), series });
-    place.lastChild.classList.add("wide");
-  });
-}
-
 // ---- attention alone ----
 
 const ATTENTION_GROUP = ["device", "precision", "mode", "mask", "d_head", "heads", "batch"];
@@ -345,6 +332,8 @@ drawCards();
 drawSummary();
 drawRoofline();
 drawIcicles();
+drawChanges();
+drawHistory();
 drawPhases();
 drawRoof();
 drawSamples();

@@ -4,6 +4,7 @@
 #include "report/findings/missing_results.h"
 #include "report/findings/summary.h"
 #include "report/page/page.h"
+#include "report/page/page_comparison.h"
 #include "report/page/page_memory.h"
 #include "report/records/growth_report.h"
 #include "report/records/record_notes.h"
@@ -212,11 +213,13 @@ Status page_data_make(json_t **out, const PageInput *input)
         json_pack("{s:{s:s, s:s, s:o}, s:[], s:[], s:[], s:[]}", "program", "version",
                   ROOFSTEP_VERSION, "commit", ROOFSTEP_COMMIT, "command",
                   json_text_string(input->command), "summary", "gaps", "files", "tables");
-    json_t *gaps = json_object_get(root, "gaps");
+    json_t *gaps = json_object_get(root, "gaps"), *comparisons = NULL;
     *out = NULL;
     if (!root || (input->gaps && json_array_extend(gaps, input->gaps))) return no_memory();
     TRY(add_summary(json_object_get(root, "summary"), input));
     TRY(add_advice(root, input));
+    TRY(page_comparison_json(&comparisons, input->files, input->n_files));
+    if (json_object_set_new(root, "comparisons", comparisons)) return no_memory();
     TRY(missing_results_add(gaps, input->files, input->n_files));
     for (int i = 0; i < input->n_files; i++)
         TRY(add_file(json_object_get(root, "files"), &input->files[i]));

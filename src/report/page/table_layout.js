@@ -23,7 +23,7 @@ function columnOrder(columns) {
 // Of several rows a name that all of them share says nothing of each. A single row keeps what sets no rows apart.
 function isConstant(spec, i) {
   const [first] = spec.rows, column = spec.columns[i];
-  if (i === 0 || spec.rows.length < 2 || spec.section === "comparison" || spec.section === "like") return false;
+  if (i === 0 || spec.rows.length < 2 || column.label === "verdict") return false;
   return (isNaming(column) || first[i] === "-") && spec.rows.every((row) => row[i] === first[i]);
 }
 
