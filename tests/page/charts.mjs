@@ -130,6 +130,7 @@ export async function checkStepCharts(t) {
   await checkRooflineReads(t);
   await checkIcicle(t);
   await checkTables(t);
+  await checkFiles(t);
 }
 
 // Key figures need no scrolling at 1,280 pixels; the heading and the first column stay where a table is scrolled; captions are words.
@@ -197,4 +198,22 @@ export function filesOverTime(path, folder) {
     writeFileSync(made, JSON.stringify({ ...file, results: file.results.map((row) => ({ ...row, time_utc, step: scaled(row.step) })) }));
     return made;
   });
+}
+
+// Both buttons of a chart, as files: the SVG stands alone, the CSV has the figures.
+export async function checkFiles({ check, page, what }) {
+  const files = await page.evaluate(() => chartFiles.map(({ host, name, svg, rows }) => ({ name, shown: host.isConnected, svg: svg(), rows: rows() })));
+  const charts = await page.$$eval("main .plot, main table.bars", (all) => all.length);
+  check(files.length >= charts && charts > 5, `${what}: ${files.length} files for ${charts} charts`);
+  check(new Set(files.map(({ name }) => name)).size === files.length, `${what}: names of files twice: ${files.map(({ name }) => name)}`);
+  for (const { name, svg, rows } of files) {
+    check(/^<svg[^>]+xmlns="http:\/\/www.w3.org\/2000\/svg"/.test(svg) && !/var\(|currentColor|NaN|undefined/.test(svg), `${what}: ${name}.svg: ${svg.match(/.{40}(var\(|currentColor|NaN|undefined).{20}/s)?.[0] || svg.slice(0, 80)}`);
+    check(rows.length > 1 && rows.every((row) => row.length === rows[0].length), `${what}: ${name}.csv has ${rows.length} lines`);
+  }
+  const button = page.locator("#roofline .files button");
+  const [svg] = await Promise.all([page.waitForEvent("download"), button.first().click()]);
+  const [csv] = await Promise.all([page.waitForEvent("download"), button.last().click()]);
+  check(svg.suggestedFilename().endsWith(".svg") && readFileSync(await svg.path(), "utf8").startsWith("<svg"), `${what}: ${svg.suggestedFilename()} is no picture`);
+  const lines = readFileSync(await csv.path(), "utf8").split("\r\n");
+  check(lines[0].startsWith("phase,op,nodes,ms a step") && lines.length > 5, `${what}: ${csv.suggestedFilename()} begins with ${lines[0]}`);
 }

@@ -37,8 +37,7 @@ function besideBars(place, pair) {
     parts: [{ name: `${row.label}, ${name}`, value: share(value), text: `${text} ${pair.unit}`, colour: BESIDE.find(([known]) => known === name)[1] }],
   })));
   const figure = el("figure", { class: "wide" }, el("figcaption", {}, title));
-  bars(figure, title, rows, 1);
-  figure.lastChild.classList.add("beside");
+  bars(figure, title, rows, 1).classList.add("beside");
   place.append(figure);
 }
 

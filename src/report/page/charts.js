@@ -42,13 +42,15 @@ function groupBy(rows, labelOf) {
 function addTracks(host, about, rows) {
   const made = rows.map(([label, track, figure]) => el("tr", {},
     el("th", { scope: "row" }, el("span", {}, label)), el("td", {}, track), el("td", { class: "figure" }, figure)));
-  host.append(el("table", { class: "bars", "aria-label": about }, el("tbody", {}, ...made)));
+  const table = el("table", { class: "bars", "aria-label": about }, el("tbody", {}, ...made));
+  host.append(table);
+  return table;
 }
 
 // rows: [{label, parts: [{name, colour, value, text}], low, high, figure}]; `most` is the right end.
 function bars(host, about, rows, most) {
   const percent = (value) => `${(100 * value) / most}%`;
-  addTracks(host, about, rows.map((row) => {
+  const table = addTracks(host, about, rows.map((row) => {
     const track = el("div", { class: "track" }, ...row.parts.map((part) => el("div", {
       class: "part", title: `${part.name}: ${part.text}`, style: `width: ${percent(part.value)}; background: var(${part.colour})`,
     })));
@@ -59,6 +61,15 @@ function bars(host, about, rows, most) {
     }));
     return [row.label, track, row.figure];
   }));
+  addChartFiles(host, about, () => tracksSvg(rows.map(barSegments), most), () => [
+    ["row", "part", "value", "low", "high", "figure"], ...rows.flatMap((row) => row.parts.map((part) => [row.label, part.name, part.value, row.low, row.high, row.figure]))]);
+  return table;
+}
+
+// Parts of a bar one after the other.
+function barSegments({ label, parts, figure }) {
+  let at = 0;
+  return { label, figure, segments: parts.map((part) => ({ from: at, to: (at += part.value), colour: `var(${part.colour})` })) };
 }
 
 // tracks: [{name, events: [[name, scope, begin, time], ...]}]; all between `begin` and `end`.
@@ -73,6 +84,10 @@ function lanes(host, about, tracks, begin, end) {
     const busy = percent(track.events.reduce((sum, [, , , time]) => sum + time, 0));
     return [track.name, el("div", { class: "track lane" }, ...events), `${busy.toFixed(1)} % busy`];
   }));
+  const colourOf = (track, scope) => `var(${COLOURS[[...new Set(track.events.map(([, one]) => one))].indexOf(scope) % COLOURS.length]})`;
+  addChartFiles(host, about, () => tracksSvg(tracks.map((track) => ({
+    label: track.name, figure: "", segments: track.events.map(([, scope, at, time]) => ({ from: at - begin, to: at - begin + time, colour: colourOf(track, scope) })),
+  })), end - begin), () => [["track", "event", "scope", "begin (us)", "us"], ...tracks.flatMap((track) => track.events.map(([name, scope, at, time]) => [track.name, name, scope, at - begin, time]))]);
 }
 
 function key(host, entries) {
@@ -97,9 +112,11 @@ function lines(host, spec) {
   const where = el("p", { class: "where" }, spec.about ? spec.about(0) : null);
   const chart = { plot, spec, said, where, u: null };
   plot.addEventListener("keydown", (event) => readByKey(chart, event));
-  host.append(el("figure", {}, el("figcaption", {}, spec.title), plot, spec.about ? where : null, said));
+  const figure = el("figure", {}, el("figcaption", {}, spec.title), plot, spec.about ? where : null, said);
+  host.append(figure);
   drawn.push(chart);
   draw(chart);
+  addChartFiles(figure, spec.title, () => linesSvg(spec), () => linesRows(spec));
   return chart;
 }
 

@@ -32,6 +32,7 @@ function drawChanges() {
     key(body("comparison"), [["faster", "--good"], ["slower", "--bad"], ["neither", "--faint"]]);
     chooser(body("comparison"), "Phase", choices, (place, choice) => plotted(place, {
       title: `${choice.label}: ${b} (B) against ${a} (A)`, items: choice.rows.map(aboutChange), marks: (svg) => [...svg.querySelectorAll("circle")],
+      rows: () => [["cell", "phase", "change (%)", "low (%)", "high (%)", "verdict"], ...choice.rows.map((row) => [row.label, row.phase, row.change, row.low, row.high, row.verdict])],
       make: (width) => changePlot(choice.rows, width), hint: "Left of 0 B is faster. The line is the 95 % interval of the change.",
     }), Math.max(0, choices.findIndex(({ label }) => label === "step")));
   }
@@ -79,6 +80,7 @@ function drawHistory() {
   body("comparison").append(el("h3", {}, "Over the files, in the order of time"));
   chooser(body("comparison"), "Cell", cells, (place, { label, points }) => plotted(place, {
     title: `Step of ${label} over ${points.length} files`, items: points.map(aboutPoint), marks: (svg) => [...svg.querySelectorAll("circle")],
+    rows: () => [["file", "time", "step (ms)", "low (ms)", "high (ms)"], ...points.map(({ file, when, ms, low, high }) => [file, when, ms, low, high])],
     make: (width) => historyPlot(points, width), hint: aboutPoint(points.at(-1)),
   }));
 }

@@ -137,6 +137,7 @@ function drawIcicle(place, { record, label }, memory, folded) {
   state.chart = plotted(place, {
     title: `Where the time of a step of ${label} goes`, hint: aboutPart(nodes[0], step), make: (width) => iciclePlot(state, width),
     marks: (svg) => markParts(svg, state, zoom), get items() { return state.shown.map((node) => aboutPart(node, step)); },
+    rows: () => [["part", "depth", "begin (ms)", "ms"], ...nodes.map((node) => [pathOf(node).join(" / "), node.depth, node.x0, node.data.ms])],
     enter: (i) => zoom(state.shown[i]), leave: () => zoom(state.focus),
   });
   state.charts.push(state.chart);

@@ -7,7 +7,7 @@ const plots = []; // every one, to be drawn again when the width changes
 const phaseColour = (phase) => `var(${(PHASES.find(([name]) => name === phase) || ["", "--c4"])[1]})`;
 
 // spec: {title, make(width): an SVG, items: [text of each mark, in the order of the arrow keys],
-//        marks(svg): the elements of the items, enter(i): Enter on an item, leave(): Escape}
+//        rows(): the figures under their names, marks(svg): the elements of the items, enter(i): Enter on an item, leave(): Escape}
 function plotted(host, spec) {
   const plot = el("div", {
     class: "plot", tabindex: "0", role: "group",
@@ -15,18 +15,18 @@ function plotted(host, spec) {
   });
   const chart = { plot, spec, at: -1, width: 0, said: el("p", { class: "where", "aria-live": "polite" }, spec.hint || "") };
   plot.addEventListener("keydown", (event) => readPlot(chart, event));
-  host.append(el("figure", { class: "wide" }, el("figcaption", {}, spec.title), plot, chart.said));
+  const figure = el("figure", { class: "wide" }, el("figcaption", {}, spec.title), plot, chart.said);
+  host.append(figure);
   plots.push(chart);
   drawPlot(chart);
+  addChartFiles(figure, spec.title, () => plot.firstChild, spec.rows);
   return chart;
 }
 
 function drawPlot(chart, fixed) {
   chart.width = fixed || Math.max(240, chart.plot.clientWidth || 600);
   const svg = chart.spec.make(chart.width);
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", chart.spec.title);
-  for (const group of svg.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label"); // names of marks, not of what they show
+  svg.setAttribute("aria-hidden", "true"); // the keys read it, and its labels name marks, not what they show
   chart.marks = chart.spec.marks ? chart.spec.marks(svg) : [];
   chart.plot.replaceChildren(svg);
 }

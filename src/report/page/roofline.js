@@ -111,6 +111,8 @@ function drawRoofline() {
     plotted(place, {
       title: `Ops of a step of ${label}, against the measured limits`, items: ops.map(aboutOp), marks: (svg) => markDots(svg, ops),
       make: (width) => roofPlot(ops, ceilings, bandwidth, width),
+      rows: () => [["phase", "op", "nodes", "ms a step", "shortest possible (ms)", "FLOPs a step", "bytes a step", "FLOP/byte", "FLOP/s"],
+        ...all.map((op) => [op.phase, op.name, op.nodes, op.ms, op.least, op.flops, op.bytes, op.intensity, op.rate])],
       hint: Number.isFinite(widest.least) ? `Dot with the largest gap: ${aboutOp(widest)}.` : "The limits were not known to this profile: run 'roofstep limits' once.",
     });
     const others = all.filter((op) => !ops.includes(op));

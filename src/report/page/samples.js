@@ -46,6 +46,7 @@ function drawSamples() {
   chooser(body("samples"), "Row", rows, (place, { record, label }) => {
     if (record.cold_step_ms > 0) place.append(el("p", { class: "wide" }, `The first step of the process took ${number(record.cold_step_ms)} ms, the ${statOf(record)} is ${number(time(record, "step"))} ms.`));
     const strips = sampleRows(record);
-    plotted(place, { title: `${label}: samples about their median`, hint: aboutSamples(strips[0]), items: strips.map(aboutSamples), make: (width) => samplePlot(strips, width) });
+    plotted(place, { title: `${label}: samples about their median`, hint: aboutSamples(strips[0]), items: strips.map(aboutSamples), make: (width) => samplePlot(strips, width),
+      rows: () => [["phase", "sample", "ms", "% from the median"], ...strips.flatMap(({ samples }) => samples.map(({ name, i, ms, off }) => [name, i + 1, ms, off]))] });
   });
 }

@@ -64,7 +64,9 @@ function drawStepMemory(place, memory, axis, state) {
   const about = (i) => `at ${number(axis.x[i])} ms: ${number(axis.all[i])} MiB, ${memory.phases[i]} ${memory.scopes[i]}`;
   const made = plotted(place, {
     title: "Memory over the same step", hint: `Peak: ${number(axis.peak.mib)} MiB in ${memory.phases[node]}, ${memory.scopes[node]}${op}.`,
-    make: (width) => stepMemoryPlot(memory, axis, state, width), items: axis.x.map((_, i) => about(i)),
+    make: (width) => stepMemoryPlot(memory, axis, state, width),
+    rows: () => [["begin (ms)", "phase", "scope", ...memory.uses.map(({ name }) => `${name} (MiB)`)], ...axis.x.map((x, i) => [x, memory.phases[i], memory.scopes[i], ...memory.uses.map(({ mib }) => mib[i])])],
+    items: axis.x.map((_, i) => about(i)),
   });
   made.plot.addEventListener("pointermove", (event) => {
     const svg = made.plot.querySelector("svg"), box = svg.getBoundingClientRect();
