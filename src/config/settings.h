@@ -29,6 +29,7 @@ typedef struct Settings {
     const char *snapshot;      /* NULL: none */
     const char *svg;           /* NULL: none */
     const char *tables;        /* report: a folder; NULL: none */
+    const char *charts;        /* report: a folder; NULL: none */
     const char *baseline;      /* NULL: none */
     const char *resume;        /* NULL: none */
     const char *launcher;      /* of ranks; NULL: the usual one */

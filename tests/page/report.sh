@@ -134,6 +134,18 @@ else
     expect 0 "$golden/results.json"
     [ -s roofstep.html ] || fail 'without --out there is no roofstep.html'
     expect 1 "$golden/results.json" --out no/such/parent.html
+    # Charts as files, where there is a browser that draws them.
+    if command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null; then
+        TMPDIR=$PWD expect 0 "$golden/results.json" "$golden/attention.json" --charts charts --tables charts
+        [ ! -e roofstep-charts* ] || fail '--charts leaves a folder behind'
+        [ "$(find charts -name '*.svg' | wc -l)" -gt 5 ] || fail "charts: $(ls charts)"
+        for svg in charts/*.svg; do
+            head -c 4 "$svg" | grep -q '<svg' && [ -s "${svg%svg}csv" ] || fail "$svg is no picture, or has no figures"
+        done
+        grep -q '^row,part,value' charts/end-to-end-time-of-a-step-by-phase.csv || fail 'no figures of the phases'
+    fi
+    PATH=$PWD/none expect 2 "$golden/results.json" --charts none
+    grep -q 'needs Chromium' err || fail 'it does not say what draws charts'
     # Commands on the page measure again: --resume would find the rows in the file.
     "$program" bench "${small[@]}" --device cpu --steps 2 --out again.json --resume again.json >/dev/null 2>err || fail 'bench --resume'
     grep -q -- '--resume again.json' again.json || fail 'the file does not say how it was made'

@@ -2,6 +2,7 @@
 #include "base/file_lock.h"
 #include "base/folder.h"
 #include "base/temp_file.h"
+#include "cli/chart_folder.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/published/published_page.h"
@@ -34,20 +35,32 @@ static Status write_tables(const char *folder, const PageInput *input)
     return table_files_write(folder, input);
 }
 
+static Status write_charts(const char *folder, const PageInput *input)
+{
+    CLEANUP(text_free) Text text = {0};
+    TRY(page_write(&text, input));
+    TRY(folder_make(folder));
+    TRY(file_lock_take_folder(folder));
+    temp_file_remove_stale(folder);
+    return chart_folder_write(folder, &text);
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)sweep;
     (void)exit_code;
     if (settings->n_args == 0)
         return FAIL(ST_USAGE, "needs result files: roofstep report results.json --out page.html");
-    if (settings->out || !settings->tables) TRY(page_check_built());
+    const bool only_files = !settings->out && (settings->tables || settings->charts);
+    if (!only_files || settings->charts) TRY(page_check_built());
     CLEANUP(page_bundle_free) PageBundle bundle = {0};
     CLEANUP(published_page_free) PublishedPages published = {0};
     TRY(page_bundle_read(&bundle, settings->args, settings->n_args));
     TRY(published_page_read(&published, &bundle));
     const PageInput input = published_page_input(&published, &bundle, settings->command_line);
     if (settings->tables) TRY(write_tables(settings->tables, &input));
-    return settings->out || !settings->tables ? write_page(settings, &input) : ST_OK;
+    if (settings->charts) TRY(write_charts(settings->charts, &input));
+    return only_files ? ST_OK : write_page(settings, &input);
 }
 
 static const char help[] =
@@ -56,20 +69,21 @@ static const char help[] =
     "charts,\n"
     "machine, commands. The page is a single file and needs no network. Cells that several\n"
     "files share are compared with the first file, with verdicts. --tables writes every table\n"
-    "as Markdown, LaTeX and Typst instead of the page, or beside it with --out.\n"
+    "as Markdown, LaTeX and Typst, --charts every chart as SVG and CSV (Chromium draws them),\n"
+    "instead of the page, or beside it with --out.\n"
     "\n"
     "  roofstep report results.json --out page.html\n"
     "  roofstep report roofstep-report/results.json     (all that a suite measured)\n"
     "  roofstep report limits.json bench.json attention.json memory.json\n"
     "  roofstep report profile/profile.json profile/profile_trace.json.gz\n"
     "  roofstep report before.json after.json --out change.html\n"
-    "  roofstep report results.json --tables paper\n";
+    "  roofstep report results.json --tables paper --charts paper\n";
 
 const Command cmd_report = {
     .name = "report",
     .summary = "result files as one self-contained HTML page; its tables for papers",
     .help = help,
-    .options = {.taken = OPTION_LIST(OPTION_OUT, OPTION_TABLES),
+    .options = {.taken = OPTION_LIST(OPTION_OUT, OPTION_TABLES, OPTION_CHARTS),
                 .args = "FILE...",
                 .out = PAGE_NAME},
     .run = run,

@@ -89,3 +89,41 @@ function addChartFiles(host, title, svg, rows) {
 }
 
 const linesRows = (spec) => [[spec.xLabel, ...spec.series.map(({ label }) => label)], ...spec.x.map((x, i) => [x, ...spec.series.map(({ values }) => values[i])])];
+
+// ---- all of them, for `report --charts` ----
+
+// Every choice of every list, one after the other, and what each shows that was not there before.
+function everyChart() {
+  const found = new Map();
+  const collect = () => {
+    for (const { host, name, svg, rows } of chartFiles) {
+      if (!host.isConnected) continue;
+      const chart = { chart: name, svg: svg(), csv: csvText(rows()) };
+      if (!found.has(chart.csv)) found.set(chart.csv, chart);
+    }
+  };
+  collect();
+  for (const select of document.querySelectorAll("main select")) {
+    for (let i = 1; i < select.options.length; i++) {
+      select.selectedIndex = i;
+      select.dispatchEvent(new Event("change"));
+      collect();
+    }
+  }
+  return [...found.values()];
+}
+
+// A name that another chart has gets a number.
+function numbered(charts) {
+  const seen = new Map();
+  return charts.map(({ chart, ...rest }) => {
+    seen.set(chart, (seen.get(chart) || 0) + 1);
+    return { chart: seen.get(chart) > 1 ? `${chart}-${seen.get(chart)}` : chart, ...rest };
+  });
+}
+
+// At #charts the page is a line for each of them, which the program reads.
+function showChartFiles() {
+  const lines = numbered(everyChart()).map((chart) => JSON.stringify(chart).replace(/</g, "\\u003c"));
+  document.documentElement.replaceChildren(el("script", { type: "application/json" }, `\n${lines.join("\n")}\n`));
+}

@@ -353,3 +353,4 @@ watchColours();
 body("subtitle").textContent = subtitle();
 body("colophon").textContent = `Made by roofstep ${data.program.version}, commit ${data.program.commit}.`;
 document.title = `roofstep: ${data.files.map((file) => file.name).join(", ")}`;
+if (location.hash === "#charts") showChartFiles();
