@@ -55,6 +55,9 @@ tail -n 1 err | grep -qF "$last" || fail 'its last line does not say where the p
 "$program" compare 'a suite/results.json' 'a suite/results.json' >compared 2>err || fail 'compare does not take results.json'
 if ! "$program" --version | grep -q '(no html)'; then
     [ -s 'a suite/index.html' ] || fail 'no page'
+    links=$(grep -oE '"beside":\[[^]]*\]' 'a suite/index.html' | grep -oE '"[^":]*/?[^":]*\.[a-z]+"' | tr -d '"')
+    grep -qx 'profile/profile_trace.json.gz' <<<"$links" && grep -qx memory.pickle <<<"$links" || fail "the page has links to: $links"
+    for link in $links; do [ -f "a suite/$link" ] || fail "the page has a link to $link"; done
     grep -q '"command":"roofstep suite --d-model 16' 'a suite/index.html' || fail 'the page does not show the command that began the suite'
     ! grep -oE '"(commands":\[[^]]*\]|code":"[^"]*")' 'a suite/index.html' | grep -q -- '--resume' || fail 'a command on the page would measure nothing'
 fi

@@ -281,7 +281,7 @@ async function checkSuite(browser) {
   const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
   const all = [...readFileSync(path, "utf8").matchAll(/^<section id="([a-z-]+)"/gm)].map(([, id]) => id);
   const missing = all.filter((id) => !sections.includes(id));
-  check(missing.join() === "like,comparison,curve,ranks,rank-steps,collective", `a suite's page is without ${missing}`);
+  check(missing.join() === "like,comparison,curve,ranks,rank-steps,collective,files", `a suite's page is without ${missing}`);
   check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Biggest win: ")), "the page does not name the biggest win");
   await checkStepCharts({ check, page, what: "suite", program: PROGRAM });
   await checkAxe(page, "suite");

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/output.h"
 #include "cli/suite/suite.h"
+#include "cli/suite/suite_files.h"
 #include "cli/suite/suite_output.h"
 #include "report/findings/missing_results.h"
 #include "report/findings/summary.h"
@@ -181,12 +182,15 @@ static Status put_summary(Text *out, const PageInput *input)
 static Status finish(const Suite *suite, const Files *files, json_t *missing, const char *command,
                      Text *summary)
 {
-    const PageInput input = {
+    CLEANUP(json_text_free) json_t *beside = NULL;
+    PageInput input = {
         .files = files->list, .n_files = files->n, .gaps = missing, .command = command};
     TRY(add_missing(missing, suite));
     if (files->n == 0) return FAIL(ST_FAILED, "no part left a result; see above why");
     TRY(write_results(suite, files, missing));
     TRY(write_tables(suite, &input));
+    TRY(suite_files_list(&beside, suite->folder));
+    input.beside = beside;
     TRY(suite_output_page(suite->folder, &input));
     return put_summary(summary, &input);
 }

@@ -151,8 +151,9 @@ static void put_faster(Text *text, const Faster *f)
 typedef struct Slow {
     const char *op;
     Phase phase;
-    double time, least; /* ns of one step */
-    double step;        /* ns of the whole of it */
+    const Record *record; /* the profiled cell; borrowed */
+    double time, least;   /* ns of one step */
+    double step;          /* ns of the whole of it */
 } Slow;
 
 /* At the limits; NAN where they are not known. */
@@ -192,7 +193,8 @@ static Status find_slow(Slow *best, Text *name, const Record *record)
     }
     for (size_t i = 0; i < ops.n; i++) {
         if (!text_groups_leads(&ops, i)) continue;
-        const Slow slow = sum_op(&view, &ops, i);
+        Slow slow = sum_op(&view, &ops, i);
+        slow.record = record;
         if (isfinite(slow.least) && excess(&slow) > excess(best)) *best = slow;
     }
     return ST_OK;
@@ -293,10 +295,11 @@ Status advice_json(json_t **out, const ResultInput *files, int n)
     const Slow *slow = &advice.slow;
     if (advice.faster.choice) TRY(put_win(json, &advice.faster));
     if (has_slow(&advice)) {
-        json_t *gap =
-            json_pack("{s:s, s:s, s:f, s:f, s:f}", "op", slow->op, "phase",
-                      plan_phase_name(slow->phase), "ms", slow->time * 1e-6, "least_ms",
-                      slow->least * 1e-6, "step_percent", 100 * excess(slow) / slow->step);
+        json_t *gap = json_pack(
+            "{s:s, s:s, s:s?, s:s?, s:f, s:f, s:f}", "op", slow->op, "phase",
+            plan_phase_name(slow->phase), "size", record_text(slow->record, "size"), "precision",
+            record_text(slow->record, "precision"), "ms", slow->time * 1e-6, "least_ms",
+            slow->least * 1e-6, "step_percent", 100 * excess(slow) / slow->step);
         if (json_object_set_new(json, "gap", gap)) return NO_MEMORY("for advice");
     }
     *out = json_incref(json);

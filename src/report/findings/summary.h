@@ -11,7 +11,7 @@ Status summary_add(json_t *lines, const ResultInput *files, int n);
 Status advice_add(json_t *lines, const ResultInput *files, int n);
 /* The same as a new reference to
  *
- *   {measured: rows with a step, gap: {op, phase, ms, least_ms, step_percent} or null,
+ *   {measured: rows with a step, gap: {op, phase, size, precision, ms, least_ms, step_percent} or null,
  *    win: {field, value, cell, shorter_percent, command} or null,
  *    compare: the command that looks for a win where fewer than two rows were measured, or null} */
 Status advice_json(json_t **out, const ResultInput *files, int n);

@@ -41,7 +41,7 @@ function stepCards(record) {
 function gapCard() {
   const { gap } = data.advice;
   if (!gap) return [];
-  const about = `takes ${shortTime(gap.ms)} of a profiled step; shortest possible ${shortTime(gap.least_ms)}: the gap is ${shortPercent(gap.step_percent)} of the step`;
+  const about = `${[gap.size, gap.precision].filter(Boolean).join(" ")}: takes ${shortTime(gap.ms)} of a profiled step; shortest possible ${shortTime(gap.least_ms)}: the gap is ${shortPercent(gap.step_percent)} of the step`;
   return [card("Largest gap", el("a", { href: "#roofline" }, `${gap.op} in ${gap.phase}`), about)];
 }
 

@@ -13,7 +13,7 @@ Status page_write(Text *out, const PageInput *input);
 /* What the page's script draws: a new reference to
  *
  *   {program: {version, commit, command}, summary: [line, ...], advice: of advice_json(),
- *    comparisons: of page_comparison_json(),
+ *    beside: [name of a file, ...], comparisons: of page_comparison_json(),
  *    multiplies: [category that the rate of matrix multiplications bounds, ...],
  *    files: [{name, rows: {model: [record, ...], ...}, labels: {model: [text, ...], ...},
  *             commands: [{command, machine, time_utc}, ...],

@@ -347,6 +347,7 @@ drawRankSteps();
 drawCurves();
 drawCollectives();
 data.tables.forEach((spec) => addTable(spec));
+drawFiles();
 drawCommands();
 closeEmptySections();
 watchColours();

@@ -217,6 +217,7 @@ Status page_data_make(json_t **out, const PageInput *input)
     *out = NULL;
     if (!root || (input->gaps && json_array_extend(gaps, input->gaps))) return no_memory();
     TRY(add_summary(json_object_get(root, "summary"), input));
+    if (input->beside && json_object_set(root, "beside", input->beside)) return no_memory();
     TRY(add_advice(root, input));
     TRY(page_comparison_json(&comparisons, input->files, input->n_files));
     if (json_object_set_new(root, "comparisons", comparisons)) return no_memory();

@@ -29,6 +29,7 @@ typedef struct PageInput {
     const PagePart *more; /* parts of no file; they come first */
     int n_more;
     json_t *gaps;      /* {part, command, why} of parts of a suite that left no file; NULL: none */
+    json_t *beside;    /* names of files beside the page, for links; NULL: none */
     const char *lines; /* to end the summary with, \n after each; NULL: none */
     const char *command; /* that makes the page */
 } PageInput;
