@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { checkChanges, checkHistory, checkIcicle, checkRoofline, checkSamples, checkStepCharts, checkTables, checkZoom, filesOverTime } from "./charts.mjs";
+import { checkChanges, checkHistory, checkIcicle, checkRoofline, checkSamples, checkStepCharts, checkTables, checkZoom, filesOverTime, profileWithoutLimits } from "./charts.mjs";
 
 const { PROGRAM, BROWSER, PACKAGES, WORK, MADE, GOLDEN, RESULTS } = process.env;
 const require = createRequire(`${PACKAGES}/`);
@@ -297,6 +297,11 @@ async function checkGpuProfile(browser) {
   check(drawn.some(({ phase }) => phase === "optimizer"), "no dot of the optimizer");
   await checkIcicle({ check, page, what: "gpu" });
   await checkTables({ check, page, what: "gpu" });
+  const without = profileWithoutLimits(`${RESULTS}/h200-gpt2-profile.json.gz`, WORK);
+  const other = await open(browser, makePage("without", [without, `${RESULTS}/h200-limits.json`]), {});
+  const [hint, drawnLines] = [await other.locator("#roofline .where").first().textContent(), await other.locator("#roofline svg").textContent()];
+  check(/bf16 8\d\d/.test(drawnLines) && /memory 4\.\d/.test(drawnLines) && hint.includes("gap"), `limits of a file beside the profile: ${drawnLines} ${hint}`);
+  await other.context().close();
   const ceilings = await page.locator("#roofline svg").textContent();
   for (const text of ["bf16 836", "fp32 50.5", "memory 4.67"]) check(ceilings.includes(text), `no line of ${text} in: ${ceilings}`);
   await checkAxe(page, "gpu");

@@ -1,6 +1,7 @@
 // The charts that show a profiled step, read from the page as a browser has drawn them.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 
 const near = (a, b, share) => Math.abs(a - b) <= share * Math.abs(b);
 
@@ -216,4 +217,12 @@ export async function checkFiles({ check, page, what }) {
   check(svg.suggestedFilename().endsWith(".svg") && readFileSync(await svg.path(), "utf8").startsWith("<svg"), `${what}: ${svg.suggestedFilename()} is no picture`);
   const lines = readFileSync(await csv.path(), "utf8").split("\r\n");
   check(lines[0].startsWith("phase,op,nodes,ms a step") && lines.length > 5, `${what}: ${csv.suggestedFilename()} begins with ${lines[0]}`);
+}
+
+// A copy of a profile that was made where the limits were not known: its path.
+export function profileWithoutLimits(path, folder) {
+  const file = JSON.parse(gunzipSync(readFileSync(path))), made = `${folder}/without.json`;
+  Object.assign(file.results[0].profile, { limit_flops: null, limit_bandwidth: null });
+  writeFileSync(made, JSON.stringify(file));
+  return made;
 }

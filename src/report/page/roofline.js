@@ -2,13 +2,13 @@
 // The roofline: FLOP/s over FLOP/byte of every op of a profiled step, and the measured limits above them.
 
 // Ops of a step by time, the longest first: [{name, phase, ms, flops, bytes, least, ...}]. `least` is NaN where the limits are not known.
-function roofOps(profile) {
+function roofOps(profile, { flops, bandwidth }) {
   const steps = profile.steps;
   const rows = profile.ops.map((op) => {
     const stats = profile.gpu ? op.device : op.host;
     const ms = stats && steps > 0 ? stats.total / steps / 1e6 : 0;
-    const compute = data.multiplies.includes(op.category) ? op.flops / (profile.limit_flops ?? NaN) : 0;
-    const least = 1e3 * Math.max(compute, op.bytes / (profile.limit_bandwidth ?? NaN));
+    const compute = data.multiplies.includes(op.category) ? op.flops / flops : 0;
+    const least = 1e3 * Math.max(compute, op.bytes / bandwidth);
     return { name: `${op.scope} ${op.op}`, phase: op.phase, nodes: op.nodes, ms, flops: op.flops, bytes: op.bytes, least,
       intensity: op.flops / op.bytes, rate: op.flops / (ms / 1e3) };
   });
@@ -31,14 +31,16 @@ function aboutOp(op) {
 // "836 TFLOP/s"
 const si = (x, unit) => d3.format(".3~s")(x).replace(/(?=[kMGTP]$)/, "\u00a0") + unit;
 
-// Of the profile first; then of each precision that a file of limits has for the same device.
-function roofCeilings(record, machine) {
-  const own = record.profile.limit_flops;
-  const others = data.files.filter(({ limits }) => limits && machine && limits.device.startsWith(machine))
-    .flatMap(({ limits }) => limits.rates).filter(({ name }) => name.endsWith("_largest"))
-    .map(({ name, rate }) => ({ label: name.replace("_largest", ""), rate }));
-  const once = new Map(others.filter(({ label }) => label !== record.precision).map((one) => [one.label, one]));
-  return [...(own > 0 ? [{ label: record.precision, rate: own, own: true }] : []), ...once.values()];
+// {flops, bandwidth, ceilings}: what the profile went by, or else a file of limits for the same device, which also has the
+// other precisions. NaN: not known.
+function roofLimits(record, machine) {
+  const { profile, precision } = record;
+  const rates = data.files.filter(({ limits }) => limits && machine && limits.device.startsWith(machine)).flatMap(({ limits }) => limits.rates);
+  const most = (some) => d3.max(rates.filter(some), ({ rate }) => rate) ?? NaN;
+  const flops = profile.limit_flops ?? most(({ name }) => name.startsWith(`${precision}_`));
+  const others = rates.filter(({ name }) => name.endsWith("_largest")).map(({ name, rate }) => ({ label: name.replace("_largest", ""), rate }));
+  const once = new Map(others.filter(({ label }) => label !== precision).map((one) => [one.label, one]));
+  return { flops, bandwidth: profile.limit_bandwidth ?? most(({ is_memory }) => is_memory), ceilings: [...(flops > 0 ? [{ label: precision, rate: flops, own: true }] : []), ...once.values()] };
 }
 
 // Lines that are close to each other share a text, at the uppermost.
@@ -101,19 +103,19 @@ function markDots(svg, ops) {
 }
 
 function drawRoofline() {
-  const rows = profileRows().filter(({ record }) => plottedOps(roofOps(record.profile)).length);
+  const rows = profileRows().map((row) => ({ ...row, limits: roofLimits(row.record, row.machine) }))
+    .filter(({ record, limits }) => plottedOps(roofOps(record.profile, limits)).length);
   if (!rows.length) return;
   key(body("roofline"), PHASES);
-  chooser(body("roofline"), "Cell", rows, (place, { record, label, machine }) => {
-    const all = roofOps(record.profile), ops = plottedOps(all);
-    const ceilings = roofCeilings(record, machine), bandwidth = record.profile.limit_bandwidth;
+  chooser(body("roofline"), "Cell", rows, (place, { record, label, limits }) => {
+    const all = roofOps(record.profile, limits), ops = plottedOps(all), { ceilings, bandwidth } = limits;
     const widest = [...ops].sort((a, b) => (b.ms - b.least) - (a.ms - a.least))[0];
     plotted(place, {
       title: `Ops of a step of ${label}, against the measured limits`, items: ops.map(aboutOp), marks: (svg) => markDots(svg, ops),
       make: (width) => roofPlot(ops, ceilings, bandwidth, width),
       rows: () => [["phase", "op", "nodes", "ms a step", "shortest possible (ms)", "FLOPs a step", "bytes a step", "FLOP/byte", "FLOP/s"],
         ...all.map((op) => [op.phase, op.name, op.nodes, op.ms, op.least, op.flops, op.bytes, op.intensity, op.rate])],
-      hint: Number.isFinite(widest.least) ? `Dot with the largest gap: ${aboutOp(widest)}.` : "The limits were not known to this profile: run 'roofstep limits' once.",
+      hint: Number.isFinite(widest.least) ? `Dot with the largest gap: ${aboutOp(widest)}.` : "The limits are not known: run 'roofstep limits' once, then profile again.",
     });
     const others = all.filter((op) => !ops.includes(op));
     if (others.length)
