@@ -104,7 +104,7 @@ static Status list_folder(Names *names, const char *folder)
     while (status == ST_OK && (entry = readdir(dir)))
         status = add_name(names, folder, entry->d_name);
     closedir(dir);
-    qsort(names->list, names->n, sizeof *names->list, in_order);
+    if (names->n > 1) qsort(names->list, names->n, sizeof *names->list, in_order);
     return status;
 }
 
