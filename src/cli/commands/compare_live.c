@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "bench/record/comparison_gate.h"
 #include "cli/command.h"
+#include "cli/live/live_conditions.h"
 #include "cli/live/live_judge.h"
 #include "cli/live/live_report.h"
 #include "cli/live/live_run.h"
@@ -60,6 +61,21 @@ static int exit_code_of(const Live *live)
     return changed && live->cells[cell].phases[phase].regression ? EXIT_REGRESSION : EXIT_DONE;
 }
 
+/* Why it may be unsure. */
+static void tell_busy(const Live *live)
+{
+    const RecordSet *rows = &live->sides[LIVE_OLD].rows;
+    const json_t *environment = record_set_environment(rows, record_set_at(rows, 0));
+    const double load = live_conditions_median(&live->sides[LIVE_OLD], LIVE_LOAD);
+    int64_t processors;
+    if (live_judge_verdict(live) != COMPARISON_UNSURE) return;
+    if (!record_int(environment, "usable_processors", &processors)) return;
+    if (load > (double)processors)
+        log_note("the load average was %.1f on %d %s: beside fewer other programs it is sure "
+                 "sooner",
+                 load, (int)processors, processors == 1 ? "processor" : "processors");
+}
+
 Status compare_live(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     CLEANUP(text_free) Text text = {0};
@@ -73,6 +89,7 @@ Status compare_live(const Settings *settings, const Sweep *sweep, int *exit_code
     TRY(live_report_write(&text, settings->format, live));
     TRY(output_text(settings, &text));
     live_report_put_summary(&summary, live);
+    tell_busy(live);
     log_note("%s", text_str(&summary));
     *exit_code = exit_code_of(live);
     return ST_OK;

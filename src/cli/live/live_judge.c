@@ -62,10 +62,14 @@ Status live_judge_add_pair(Live *live)
 
 /* ---- verdicts ---- */
 
+/* A false alarm costs more than a late one: a change is told at a fifth of the error of an interval. */
+static const double alarm_share = 0.2;
+
 /* The test is asked directly where a verdict hangs on it; the interval is for people. */
 static bool beyond(const Live *live, const LivePhase *p, double center, int sign)
 {
-    return paired_test_beyond(p->d, live->pairs, center, sign, live->error / 2);
+    const double share = center == 0 ? alarm_share : 1;
+    return paired_test_beyond(p->d, live->pairs, center, sign, share * live->error / 2);
 }
 
 static ComparisonVerdict verdict_of(const Live *live, const LivePhase *p)

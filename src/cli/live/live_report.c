@@ -130,7 +130,7 @@ static void note_rule(Table *table, const Live *live)
     table_note_printf(
         table,
         "interval: holds the change in 95 %% of comparisons, all rows and all looks "
-        "together; verdict: faster or slower if 0 is outside and the change is at least "
+        "together; verdict: faster or slower if 0 is excluded at 99 %% and the change is at least "
         "1 %%, same if it is within %g %%, otherwise unsure: use a longer --budget",
         100 * task->margin);
 }
