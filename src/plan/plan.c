@@ -250,6 +250,13 @@ const char *plan_category_name(OpCategory category)
     return names[category];
 }
 
+OpKind plan_op_find(const char *name)
+{
+    int i = 0;
+    while (i < OP_COUNT && strcmp(plan_op_name((OpKind)i), name) != 0) i++;
+    return (OpKind)i;
+}
+
 OpCategory plan_category_find(const char *name)
 {
     int i = 0;

@@ -155,6 +155,7 @@ const char *plan_phase_name(Phase phase);
 const char *plan_kind_name(TensorKind kind);
 bool plan_kind_persistent(TensorKind kind);
 const char *plan_op_name(OpKind op);
+OpKind plan_op_find(const char *name); /* OP_COUNT: there is none of that name */
 OpCategory plan_op_category(OpKind op);
 const char *plan_category_name(OpCategory category);
 OpCategory plan_category_find(const char *name); /* CATEGORY_COUNT: there is none of that name */

@@ -16,6 +16,11 @@ bool efficiency_has_scores(OpKind op)
     return op == OP_attention || op == OP_attention_grad;
 }
 
+Precision efficiency_precision(OpKind op, Precision of_step)
+{
+    return of_step == PRECISION_FP8 && op != OP_scaled_matmul ? PRECISION_BF16 : of_step;
+}
+
 /* ---- the device ---- */
 
 static double lowered(double rate, double reached, const Limits *limits)
@@ -30,7 +35,9 @@ bool efficiency_rates(const Efficiency *e, const Limits *limits, Precision preci
         rates->flops[p] = lowered(limits_peak_flops(limits, (Precision)p), e->reached[p], limits);
     rates->fp32 = rates->flops[PRECISION_FP32];
     rates->bandwidth = lowered(roofline_bandwidth(limits), e->reached_memory, limits);
-    return rates->flops[precision] > 0 && rates->fp32 > 0 && rates->bandwidth > 0;
+    return rates->flops[precision] > 0 &&
+           rates->flops[efficiency_precision(OP_matmul, precision)] > 0 && rates->fp32 > 0 &&
+           rates->bandwidth > 0;
 }
 
 /* ---- the line of a node ---- */

@@ -57,6 +57,8 @@ const EfficiencyLine *efficiency_line(const Efficiency *e, OpKind op, Precision 
 double efficiency_seconds(const EfficiencyLine *line, const EfficiencyWork *work,
                           const EfficiencyRates *rates, Precision precision);
 
+/* In which a step multiplies there: what a step in fp8 multiplies in 16 bits is bf16. */
+Precision efficiency_precision(OpKind op, Precision of_step);
 /* Whether an op is told by its FLOPs, and whether by its scores, too. */
 bool efficiency_multiplies(OpKind op);
 bool efficiency_has_scores(OpKind op);

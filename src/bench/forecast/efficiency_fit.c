@@ -40,31 +40,18 @@ typedef struct Fit {
 
 /* ---- samples ---- */
 
-static OpKind find_op(const char *name)
-{
-    for (int op = 0; op < OP_COUNT; op++) {
-        if (strcmp(plan_op_name((OpKind)op), name) == 0) return (OpKind)op;
-    }
-    return OP_COUNT;
-}
-
-static Precision precision_of(OpKind op, Precision of_step)
-{
-    if (!efficiency_multiplies(op)) return PRECISION_COUNT;
-    if (of_step == PRECISION_FP8 && op != OP_scaled_matmul) return PRECISION_BF16;
-    return of_step;
-}
-
 static Status add_sample(Fit *fit, const ProfileView *view, const ViewOp *row, const Config *config)
 {
-    const OpKind op = find_op(row->op);
+    const OpKind op = plan_op_find(row->op);
     const double nodes = row->nodes, seconds = 1e-9 * row->time.total / (double)view->steps / nodes;
     if (op == OP_COUNT || !(nodes > 0) || !(seconds > 0)) return ST_OK;
     TRY(array_grow(&fit->samples, (size_t)fit->n, 1, sizeof *fit->samples));
     Sample *s = &fit->samples[fit->n++];
     *s = (Sample){.work = {.flops = row->flops / nodes, .bytes = row->bytes / nodes},
                   .op = op,
-                  .precision = precision_of(op, config->precision),
+                  .precision = efficiency_multiplies(op)
+                                   ? efficiency_precision(op, config->precision)
+                                   : PRECISION_COUNT,
                   .seconds = seconds,
                   .nodes = nodes,
                   .profile = fit->n_profiles};

@@ -66,13 +66,6 @@ static int find_word(const char *const *words, const char *word)
     return -1;
 }
 
-static OpKind find_op(const char *name)
-{
-    int op = 0;
-    while (op < OP_COUNT && strcmp(plan_op_name((OpKind)op), name) != 0) op++;
-    return (OpKind)op;
-}
-
 /* Times that are forecast with these must be times. */
 static bool sensible(const EfficiencyLine *l)
 {
@@ -94,7 +87,7 @@ static Status decode_line(EfficiencyLine *line, json_t *from, int number)
                        &line->rows, "error", &line->error) != 0)
         return FAIL(ST_USAGE, "line %d: %s", number, human_plain(error.text).s);
     line->start *= 1e-6;
-    line->op = find_op(op);
+    line->op = plan_op_find(op);
     if (line->op == OP_COUNT)
         return FAIL(ST_USAGE, "line %d: there is no op %s", number, human_quote(op).s);
     if (strcmp(precision, any) != 0) {

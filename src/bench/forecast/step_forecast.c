@@ -19,13 +19,6 @@ static EfficiencyWork work_of(const Plan *plan, const Node *node, const Model *m
     return work;
 }
 
-/* What a step in fp8 multiplies in 16 bits is bf16. */
-static Precision precision_of(const Node *node, Precision of_step)
-{
-    const bool wide = of_step == PRECISION_FP8 && node->op != OP_scaled_matmul;
-    return wide ? PRECISION_BF16 : of_step;
-}
-
 typedef struct Work {
     StepForecast *out;
     const Efficiency *e;
@@ -50,7 +43,7 @@ static void note_guessed(StepForecast *out, const char *op)
 static double node_seconds(Work *w, const Node *node, const char *impl)
 {
     static const EfficiencyLine roof = {.flops = 1, .bytes = 1};
-    const Precision precision = precision_of(node, w->model->config.precision);
+    const Precision precision = efficiency_precision(node->op, w->model->config.precision);
     const EfficiencyWork work = work_of(&w->model->plan, node, w->model);
     const EfficiencyLine *line = efficiency_line(w->e, node->op, precision, impl, false);
     if (!line) {

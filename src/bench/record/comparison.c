@@ -101,19 +101,26 @@ static bool is_other_mode(const Record *a, const Record *b, const char *phase)
     return strcmp(phase, "step") == 0 && mode_a && mode_b && strcmp(mode_a, mode_b) != 0;
 }
 
+ComparisonPhase comparison_no_phase(void)
+{
+    return (ComparisonPhase){.status_a = RECORD_STATUS_COUNT,
+                             .status_b = RECORD_STATUS_COUNT,
+                             .median_a = NAN,
+                             .median_b = NAN,
+                             .change = NAN,
+                             .low = NAN,
+                             .high = NAN,
+                             .p = NAN};
+}
+
 static Status compare_phase(ComparisonPhase *p, const Record *a, const Record *b, const char *phase)
 {
     const json_t *phase_a = record_value(a, phase), *phase_b = record_value(b, phase);
-    *p = (ComparisonPhase){.present = json_is_object(phase_a) || json_is_object(phase_b),
-                           .other_mode = is_other_mode(a, b, phase),
-                           .status_a = status_of(a, phase),
-                           .status_b = status_of(b, phase),
-                           .median_a = NAN,
-                           .median_b = NAN,
-                           .change = NAN,
-                           .low = NAN,
-                           .high = NAN,
-                           .p = NAN};
+    *p = comparison_no_phase();
+    p->present = json_is_object(phase_a) || json_is_object(phase_b);
+    p->other_mode = is_other_mode(a, b, phase);
+    p->status_a = status_of(a, phase);
+    p->status_b = status_of(b, phase);
     return measure(p, p->status_a == RECORD_OK ? phase_a : NULL,
                    p->status_b == RECORD_OK ? phase_b : NULL);
 }

@@ -59,18 +59,6 @@ Status comparison_gate_read_phases(const char *list, bool wanted[COMPARISON_PHAS
     }
 }
 
-static void forget(ComparisonPhase *p)
-{
-    *p = (ComparisonPhase){.status_a = RECORD_STATUS_COUNT,
-                           .status_b = RECORD_STATUS_COUNT,
-                           .median_a = NAN,
-                           .median_b = NAN,
-                           .change = NAN,
-                           .low = NAN,
-                           .high = NAN,
-                           .p = NAN};
-}
-
 Status comparison_gate_select(Comparison *comparison, const char *list)
 {
     bool wanted[COMPARISON_PHASES] = {false}, any = false;
@@ -79,7 +67,7 @@ Status comparison_gate_select(Comparison *comparison, const char *list)
         if (!wanted[k]) comparison->n_ratios[k] = 0;
         for (size_t i = 0; i < comparison->n_cells; i++) {
             ComparisonPhase *p = &comparison->cells[i].phases[k];
-            if (!wanted[k]) forget(p);
+            if (!wanted[k]) *p = comparison_no_phase();
             any = any || p->present;
         }
     }

@@ -5,6 +5,7 @@
 #include "bench/record/op_change.h"
 #include "cli/live/live_conditions.h"
 #include "cli/live/live_judge.h"
+#include "cli/output.h"
 #include "report/format/csv_writer.h"
 
 #include <math.h>
@@ -92,9 +93,7 @@ Status live_json_write(Text *out, const Live *live)
 {
     CLEANUP(json_text_free) json_t *root = NULL;
     TRY(make(&root, live));
-    json_text_put(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
-    text_puts(out, "\n");
-    return text_status(out);
+    return output_json(out, root);
 }
 
 static void put_number(Text *out, double x)

@@ -1,7 +1,7 @@
 /* Other machines, shown to cpu_info as a directory with their /proc and /sys. */
 #include "backend/cpu_info.h"
 #include "backend/proc_text.h"
-#include "with_cmocka.h"
+#include "made_up_machine.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,40 +13,12 @@
 
 enum { MIB = 1 << 20 };
 
-static char machine[64]; /* root of the machine that is shown */
-
-static void put(const char *path, const char *text)
-{
-    char full[PATH_MAX];
-    snprintf(full, sizeof full, "%s%s", machine, path);
-    for (char *c = full + strlen(machine) + 1; *c; c++) {
-        if (*c != '/') continue;
-        *c = '\0';
-        mkdir(full, 0700);
-        *c = '/';
-    }
-    FILE *file = fopen(full, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 static int new_machine(void **state)
 {
-    (void)state;
-    snprintf(machine, sizeof machine, "/tmp/test_cpu_info.XXXXXX");
-    if (!mkdtemp(machine)) return -1;
+    if (new_empty_machine(state) != 0) return -1;
     put("/proc/meminfo",
         "MemTotal:       16777216 kB\nMemFree: 5 kB\nMemAvailable:    8388608 kB\n");
     return 0;
-}
-
-static int drop_machine(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r '%s'", machine);
-    return system(command);
 }
 
 static CpuInfo look(void)

@@ -1,55 +1,23 @@
 /* Counters of machines that are not here, as a directory with their /sys. */
 #include "bench/measure/energy.h"
-#include "with_cmocka.h"
+#include "made_up_machine.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static char machine[64];
-
-static void put(const char *folder, const char *name, const char *text)
+static void put_in(const char *class, const char *device, const char *name, const char *text)
 {
-    char full[PATH_MAX];
-    snprintf(full, sizeof full, "%s/sys/class/%s/%s", machine, folder, name);
-    for (char *c = full + strlen(machine) + 1; *c; c++) {
-        if (*c != '/') continue;
-        *c = '\0';
-        mkdir(full, 0700);
-        *c = '/';
-    }
-    FILE *file = fopen(full, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    char path[160];
+    snprintf(path, sizeof path, "/sys/class/%s/%s/%s", class, device, name);
+    put(path, text);
 }
 
 static void put_zone(const char *zone, const char *name, const char *joules, const char *range)
 {
-    char folder[96];
-    snprintf(folder, sizeof folder, "powercap/%s", zone);
-    put(folder, "name", name);
-    put(folder, "energy_uj", joules);
-    if (range) put(folder, "max_energy_range_uj", range);
-}
-
-static int new_machine(void **state)
-{
-    (void)state;
-    snprintf(machine, sizeof machine, "/tmp/test_energy.XXXXXX");
-    return mkdtemp(machine) ? 0 : -1;
-}
-
-static int drop_machine(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r '%s'", machine);
-    return system(command);
+    put_in("powercap", zone, "name", name);
+    put_in("powercap", zone, "energy_uj", joules);
+    if (range) put_in("powercap", zone, "max_energy_range_uj", range);
 }
 
 static double joules_between(const CpuEnergy *energy, CpuEnergyReading *before)
@@ -95,15 +63,15 @@ static void sockets_of_hwmon(void **state)
     (void)state;
     CpuEnergy energy;
     CpuEnergyReading before;
-    put("hwmon/hwmon0", "temp1_label", "Tctl\n");
-    put("hwmon/hwmon1", "energy1_label", "Ecore000\n");
-    put("hwmon/hwmon1", "energy1_input", "1\n");
-    put("hwmon/hwmon1", "energy2_label", "Esocket0\n");
-    put("hwmon/hwmon1", "energy2_input", "2000000\n");
+    put_in("hwmon", "hwmon0", "temp1_label", "Tctl\n");
+    put_in("hwmon", "hwmon1", "energy1_label", "Ecore000\n");
+    put_in("hwmon", "hwmon1", "energy1_input", "1\n");
+    put_in("hwmon", "hwmon1", "energy2_label", "Esocket0\n");
+    put_in("hwmon", "hwmon1", "energy2_input", "2000000\n");
     assert_true(cpu_energy_open(&energy, machine));
     assert_int_equal(energy.n, 1);
     assert_true(cpu_energy_read(&energy, &before));
-    put("hwmon/hwmon1", "energy2_input", "12000000\n");
+    put_in("hwmon", "hwmon1", "energy2_input", "12000000\n");
     near(joules_between(&energy, &before), 10);
 }
 
@@ -162,7 +130,7 @@ static void of_a_cell(void **state)
     json_decref(record);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, new_machine, drop_machine)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, new_empty_machine, drop_machine)
 
 int main(void)
 {
