@@ -231,14 +231,18 @@ def gaps(paths):
     table(["time - floor (ms)", *columns], rows)
 
 
+def share_of_limit(row):
+    limit = row.get("limit_step_ms")
+    return [digits(limit), f"{100 * limit / median(row):.0f}"] if limit else ["-", "-"] # where `limits` never ran
+
+
 def models(paths):
     rows = []
     for row, peers, path in cells(paths):
         best = fastest_peer(peers)
         peak, theirs = row["peak_alloc_mib"], best["peak_alloc_mib"]
         rows.append([row["size"], f"{row['batch']} x {row['ctx']}", digits(median(row)), digits(median(best)), digits(median(best) / median(row), 3),
-                     f"{peak:,.0f}", f"{theirs:,.0f}", digits(peak / theirs, 2), digits(row["limit_step_ms"]),
-                     f"{100 * row['limit_step_ms'] / median(row):.0f}", short(path)])
+                     f"{peak:,.0f}", f"{theirs:,.0f}", digits(peak / theirs, 2), *share_of_limit(row), short(path)])
     table(["model", "batch x context", "step (ms)", "PyTorch, compiled (ms)", "its step / ours", "peak (MiB)", "its peak (MiB)", "ours / its",
            "limit (ms)", "% of limit", "file"], rows)
 

@@ -91,10 +91,15 @@ void shared_array_all_gather(SharedWindow *w, const SharedArray *a, const void *
     shared_window_barrier(w);
 }
 
+/* The root would be idle: it writes the last of as many parts as there are ranks to each of the
+ * others, so that all copy as many bytes. */
 void shared_array_broadcast(SharedWindow *w, const SharedArray *a, void *data, size_t bytes,
                             int root)
 {
+    const size_t last = bytes / (size_t)w->ranks, others = bytes - last;
     shared_window_barrier(w);
-    if (w->rank != root && bytes > 0) memcpy(data, place(w, a, data, root), bytes);
+    if (w->rank != root && others > 0) memcpy(data, place(w, a, data, root), others);
+    for (int i = 1; w->rank == root && last > 0 && i < w->ranks; i++)
+        memcpy(place(w, a, data, (root + i) % w->ranks) + others, (char *)data + others, last);
     shared_window_barrier(w);
 }

@@ -98,7 +98,7 @@ def check_allocations(events):
     sourced = 'source' in ops[0]['args']
     assert bool(blocks) == sourced, 'allocations are told with --source'
     for e in ops + blocks if sourced else []:
-        assert re.fullmatch(r'src/(ops|exec)/\w+\.c', e['args']['source']) and e['args']['line'] > 0, e
+        assert re.fullmatch(r'src/(ops|exec)(/\w+)+\.c', e['args']['source']) and e['args']['line'] > 0, e
     alive, total = {}, None
     for e in (e for e in events if e['ph'] in 'iC'):
         if e['ph'] == 'C':

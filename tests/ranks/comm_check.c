@@ -69,6 +69,21 @@ static void fill_at(char *data, int rank, int64_t count, DType dtype)
     if (data != (char *)in) memcpy(data, in, (size_t)count * plan_dtype_size(dtype));
 }
 
+/* No two neighbouring bytes of a rank are the same, nor two ranks' at one place. */
+static char byte_of(int rank, size_t i) { return (char)(rank + (int)(i % 251)); }
+
+static Status try_broadcast(Comm *comm, char *data, size_t bytes, const char *where)
+{
+    for (int root = 0; root < comm_ranks(comm); root++) {
+        for (size_t i = 0; i < bytes; i++) data[i] = byte_of(comm_rank(comm), i);
+        TRY(comm_broadcast(comm, data, bytes, root));
+        for (size_t i = 0; i < bytes; i++)
+            if (data[i] != byte_of(root, i))
+                return FAIL(ST_FAILED, "broadcast of %d %s: byte %zu", root, where, i);
+    }
+    return ST_OK;
+}
+
 /* In place on part of an array that all ranks see; `out` has the sums. */
 static Status try_shared(Comm *comm, int64_t count, DType dtype)
 {
@@ -85,13 +100,7 @@ static Status try_shared(Comm *comm, int64_t count, DType dtype)
     fill_at(data, comm_rank(comm), count, dtype);
     TRY(comm_all_reduce(comm, data, data, count, dtype, 1));
     if (memcmp(data, out, bytes) != 0) return FAIL(ST_FAILED, "all_reduce in place");
-    for (int root = 0; root < comm_ranks(comm); root++) {
-        memset(data, comm_rank(comm), bytes);
-        TRY(comm_broadcast(comm, data, bytes, root));
-        for (size_t i = 0; i < bytes; i++)
-            if (data[i] != (char)root) return FAIL(ST_FAILED, "broadcast of %d in place", root);
-    }
-    return ST_OK;
+    return try_broadcast(comm, data, bytes, "in place");
 }
 
 static Status try_array(Comm *comm, int64_t count, DType dtype)
@@ -109,12 +118,7 @@ static Status try_array(Comm *comm, int64_t count, DType dtype)
         return FAIL(ST_FAILED, "all_reduce is not reduce_scatter and all_gather");
     add_to_hash(in, bytes);
     TRY(try_shared(comm, count, dtype));
-    for (int root = 0; root < comm_ranks(comm); root++) {
-        memset(out, comm_rank(comm), bytes);
-        TRY(comm_broadcast(comm, out, bytes, root));
-        for (size_t i = 0; i < bytes; i++)
-            if (((char *)out)[i] != (char)root) return FAIL(ST_FAILED, "broadcast of %d", root);
-    }
+    TRY(try_broadcast(comm, (char *)out, bytes, "of an array of its own"));
     return comm_barrier(comm);
 }
 
