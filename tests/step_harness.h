@@ -44,13 +44,19 @@ static inline Config as_one_batch(Config c)
     return c;
 }
 
+/* Of a model that is built; `prefer`: the implementation to take where an op has it. */
+static inline void start_step_on(Step *s, BackendId backend, const char *prefer, int threads)
+{
+    harness_open_on(&s->run, &s->model.plan, backend, prefer, threads);
+    ASSERT_OK(init_session(&s->run.session, &s->model));
+    harness_move(&s->run, false);
+}
+
 static inline void open_step_on(Step *s, const Config *c, Mode mode, DType full_dtype,
                                 BackendId backend, int threads)
 {
     ASSERT_OK(model_build(&s->model, c, mode, full_dtype));
-    harness_open_on(&s->run, &s->model.plan, backend, config_attentions[c->attention], threads);
-    ASSERT_OK(init_session(&s->run.session, &s->model));
-    harness_move(&s->run, false);
+    start_step_on(s, backend, config_attentions[c->attention], threads);
 }
 
 static inline void open_step(Step *s, const Config *c, Mode mode, DType full_dtype, int threads)

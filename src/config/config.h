@@ -154,6 +154,7 @@ typedef struct Config {
     int64_t
         recompute_blocks; /* backward recomputes only the first blocks, this many; 0: all. Set by auto */
     int64_t head_rows; /* rows of the logits at a time, or CONFIG_HEAD_*; no option sets it */
+    bool fp8_apart;    /* quantizing stays a node of its own, to be looked at; no option sets it */
     int64_t warmup, steps;
     int64_t curve;      /* training steps on text, whose losses are the result; 0: none */
     double sample_time; /* seconds: stop sampling after this long; 0: no limit */

@@ -1,5 +1,7 @@
 #include "exec/step_plan.h"
 
+#include "model/transform_fp8_fuse.h"
+
 /* Heads of every width and precision fit the shared memory of sm_90 to sm_103 (227 KiB a block); on
  * others flash may have to decline, and there it is for those who ask for it. */
 static bool holds_flash(int capability)
@@ -38,13 +40,20 @@ static Status check_attention(const Plan *plan, BackendId backend, const char *n
 static const char *const matmuls[BLAS_COUNT] = {
     [BLAS_AUTO] = "auto", [BLAS_OWN] = "own", [BLAS_SYSTEM] = "blas"};
 
+/* Eager frameworks quantize by themselves. */
+static bool fuses_fp8(const Config *config, BackendId backend)
+{
+    return backend != BACKEND_cpu && config->exec != EXEC_EAGER && !config->fp8_apart;
+}
+
 static Status make(Model *model, Binding *binding, const Config *config, Mode mode,
                    BackendId backend, int threads)
 {
     const char *name = config_attentions[config->attention];
     const char *const prefer[] = {name, matmuls[config->blas], NULL};
     TRY(model_build(model, config, mode, DT_F32));
-    Status status = check_attention(&model->plan, backend, name);
+    Status status = fuses_fp8(config, backend) ? transform_fp8_fuse(&model->plan) : ST_OK;
+    if (status == ST_OK) status = check_attention(&model->plan, backend, name);
     if (status == ST_OK) {
         status = binding_make(binding, &model->plan, backend, threads, prefer);
     }

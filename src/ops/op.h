@@ -46,7 +46,7 @@ typedef struct OpImpl {
     void (*rows)(const void *call, int64_t first, int64_t last, int thread);
 } OpImpl;
 
-enum { OP_MAX_ALIASES = 3, OP_ROLES = 4 };
+enum { OP_MAX_ALIASES = 3, OP_ROLES = 9 };
 
 typedef struct OpDef {
     const char *source; /* OP_SOURCE: where the op behind a kernel is written */

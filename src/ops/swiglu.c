@@ -9,7 +9,8 @@
  *              g is optional: the forward pass's once more, where that is not kept
  *
  * Computed in fp32; only results are rounded. */
-#include "ops/element.h"
+#include "ops/swiglu.h"
+
 #include "ops/op_check.h"
 #include "plan/op_functions.h"
 
@@ -85,25 +86,21 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
-static Status reference(const OpCall *call)
+void swiglu_reference(Operand g, Operand h1, Operand h3)
 {
-    const Operand g = element_out(call, 0), h1 = element_in(call, 0);
-    const Operand h3 = second(h1, element_in(call, 1), g.cols);
+    h3 = second(h1, h3, g.cols);
     for (int64_t i = 0; i < g.rows; i++) {
         for (int64_t j = 0; j < g.cols; j++) {
             const double x = at(h1, i, j);
             put(g, i, j, x * sigmoid(x) * at(h3, i, j));
         }
     }
-    return ST_OK;
 }
 
-static Status reference_grad(const OpCall *call)
+void swiglu_reference_grad(Operand dh1, Operand dh3, Operand g, Operand dg, Operand h1, Operand h3)
 {
-    const Operand dg = element_in(call, 0), h1 = element_in(call, 1), dh1 = element_out(call, 0);
-    const Operand h3 = second(h1, element_in(call, 2), dg.cols);
-    const Operand dh3 = second(dh1, element_out(call, 1), dg.cols);
-    const Operand g = element_out(call, SWIGLU_GRAD_G);
+    h3 = second(h1, h3, dg.cols);
+    dh3 = second(dh1, dh3, dg.cols);
     for (int64_t i = 0; i < dg.rows; i++) {
         for (int64_t j = 0; j < dg.cols; j++) {
             const double x = at(h1, i, j), v = at(h3, i, j), d = at(dg, i, j), s = sigmoid(x);
@@ -112,6 +109,19 @@ static Status reference_grad(const OpCall *call)
             if (g.data) put(g, i, j, x * s * v);
         }
     }
+}
+
+static Status reference(const OpCall *call)
+{
+    swiglu_reference(element_out(call, 0), element_in(call, 0), element_in(call, 1));
+    return ST_OK;
+}
+
+static Status reference_grad(const OpCall *call)
+{
+    swiglu_reference_grad(element_out(call, 0), element_out(call, 1),
+                          element_out(call, SWIGLU_GRAD_G), element_in(call, 0),
+                          element_in(call, 1), element_in(call, 2));
     return ST_OK;
 }
 

@@ -32,15 +32,21 @@ static Status new_operands(Plan *plan, Node *node)
     return ST_OK;
 }
 
+Status plan_set_operands(Plan *plan, Node *node, const int *out, int n_out, const int *in, int n_in)
+{
+    node->n_out = n_out;
+    node->n_in = n_in;
+    TRY(new_operands(plan, node));
+    for (int i = 0; i < n_out; i++) plan->operands[node->first + i] = out[i];
+    for (int i = 0; i < n_in; i++) plan->operands[node->first + n_out + i] = in[i];
+    return ST_OK;
+}
+
 Status plan_add_node(Plan *plan, const Node *node, const int *out, int n_out, const int *in,
                      int n_in)
 {
     Node added = *node;
-    added.n_out = n_out;
-    added.n_in = n_in;
-    TRY(new_operands(plan, &added));
-    for (int i = 0; i < n_out; i++) plan->operands[added.first + i] = out[i];
-    for (int i = 0; i < n_in; i++) plan->operands[added.first + n_out + i] = in[i];
+    TRY(plan_set_operands(plan, &added, out, n_out, in, n_in));
     return plan_append_node(plan, &added);
 }
 

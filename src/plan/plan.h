@@ -120,6 +120,9 @@ Status plan_add_node(Plan *plan, const Node *node, const int *out, int n_out, co
                      int n_in);
 /* Appends a node whose operands are in the plan already. */
 Status plan_append_node(Plan *plan, const Node *node);
+/* Gives the node these operands in place of those that it has. */
+Status plan_set_operands(Plan *plan, Node *node, const int *out, int n_out, const int *in,
+                         int n_in);
 /* Gives the node operands of its own: copies of those that it shares with another node. */
 Status plan_copy_operands(Plan *plan, Node *node);
 

@@ -3,6 +3,7 @@
 #include "bench/limits/placement.h"
 #include "fp8_products.h"
 #include "gpu/step_checks_cuda.h"
+#include "model/transform_fp8_fuse.h"
 #include "recompute_harness.h"
 
 static void test_small(void **state)
@@ -161,6 +162,22 @@ static void check_fp8_bits(const Config *c)
     }
 }
 
+/* What quantizes itself: the bits of nodes apart. */
+static void check_fp8_fused(const Config *c)
+{
+    Step fused, apart;
+    ASSERT_OK(model_build(&fused.model, c, MODE_TRAIN, DT_F32));
+    const int before = fused.model.plan.n_nodes;
+    ASSERT_OK(transform_fp8_fuse(&fused.model.plan));
+    assert_int_equal(before - fused.model.plan.n_nodes, 3 * c->model.num_layers);
+    start_step_on(&fused, BACKEND_cuda, config_attentions[c->attention], 1);
+    open_step_on(&apart, c, MODE_TRAIN, DT_F32, BACKEND_cuda, 1);
+    if (c->exec == EXEC_GRAPH) capture(&fused);
+    compare_whole_step(&fused, &apart, 3);
+    close_step(&fused);
+    close_step(&apart);
+}
+
 /* Chips before 8.9 multiply no 8-bit floats, those after 9.0 none with a scale for each row or block. */
 static void test_fp8(void **state)
 {
@@ -183,6 +200,11 @@ static void test_fp8(void **state)
         check_fp8_products(&c);
         check_fp8_numbers(&c);
         check_fp8_bits(&c);
+        for (int graph = 0; c.fp8_recipe == FP8_RECIPE_DELAYED && graph < 2; graph++) {
+            c.exec = graph ? EXEC_GRAPH : EXEC_FUSED;
+            check_fp8_fused(&c);
+        }
+        c.exec = EXEC_FUSED;
         c.model.num_layers = 2;
         c.recompute = 1;
         recompute_check_bits(&c, BACKEND_cuda);

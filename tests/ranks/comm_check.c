@@ -70,7 +70,10 @@ static void fill_at(char *data, int rank, int64_t count, DType dtype)
 }
 
 /* No two neighbouring bytes of a rank are the same, nor two ranks' at one place. */
-static char byte_of(int rank, size_t i) { return (char)(rank + (int)(i % 251)); }
+static char byte_of(int rank, size_t i)
+{
+    return (char)(rank + (int)(i % 251));
+}
 
 static Status try_broadcast(Comm *comm, char *data, size_t bytes, const char *where)
 {

@@ -15,7 +15,9 @@ static Status put_dtypes(Record *facts, const Config *config, const Placement *p
 {
     CLEANUP(model_free) Model model = {0};
     CLEANUP(binding_free) Binding binding = {0};
-    TRY(placement_plan(placement, config, config->mode, &model, &binding));
+    Config apart = *config;
+    apart.fp8_apart = true;
+    TRY(placement_plan(placement, &apart, apart.mode, &model, &binding));
     json_t *dtypes = json_object();
     bool failed = json_object_set_new(facts, "dtypes", dtypes) != 0;
     for (int c = 0; c < COMPONENT_COUNT && !failed; c++) {

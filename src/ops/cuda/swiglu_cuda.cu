@@ -1,25 +1,10 @@
 /* The gate of the feed-forward part and its gradient (ops/swiglu.c has the formulas). Packed or not,
  * h1 and h3 are two windows with the same distance between their rows. */
 #include "ops/cuda/launch_cuda.cuh"
+#include "ops/cuda/swiglu_math_cuda.cuh"
 #include "plan/op_functions.h"
 
 enum { THREADS = 256 };
-
-/* Within 1e-5 of the exact value: the fast exp is off by less than 2e-7 + 1e-7 |x|, and where
- * |x| > 87 the result is 0 or 1 in float anyway. */
-__device__ __forceinline__ float sigmoid(float x)
-{
-    return __fdividef(1.0F, 1.0F + __expf(-x));
-}
-
-/* (h1, h3, dg) become (dh1, dh3, g). */
-__device__ __forceinline__ void swiglu_gradient(float &h1, float &h3, float &dg)
-{
-    const float x = h1, s = sigmoid(x), flow = dg * s;
-    dg = h3 * (x * s);
-    h1 = flow * h3 * (1.0F + x * (1.0F - s));
-    h3 = flow * x;
-}
 
 struct SwigluArgs {
     Operand g, h1, h3, dh1, dh3; /* backward g is dg; dh1 may be h1, dh3 h3 */
@@ -40,7 +25,7 @@ __global__ void __launch_bounds__(THREADS) swiglu_forward_kernel(const SwigluArg
         load_vector(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
         load_vector(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
 #pragma unroll
-        for (int e = 0; e < W; e++) v[e] *= x[e] * sigmoid(x[e]);
+        for (int e = 0; e < W; e++) v[e] = swiglu_gate(x[e], v[e]);
         store_vector(static_cast<A *>(f.g.data) + row * f.F + j, v);
     }
 }

@@ -10,9 +10,7 @@
  * recent: the largest size in earlier steps (ops/fp8/amax_history.c), which gives the scale in place of
  * max |x|; what is beyond it is clipped. amax: becomes max |x| where that is larger, infinities and NaN
  * too. */
-#include "ops/fp8/quantize.h"
-
-#include "ops/element.h"
+#include "ops/fp8/quantize_place.h"
 #include "ops/op_check.h"
 
 static Status check_pair(const Plan *plan, const Node *node, int first, int64_t rows, int64_t cols)
@@ -30,21 +28,48 @@ static Status check_pair(const Plan *plan, const Node *node, int first, int64_t 
                 (long long)plan_rows(scale), (long long)plan_width(scale));
 }
 
+int quantize_places(const Node *node, QuantizePlace place[QUANTIZE_PLACES])
+{
+    switch ((int)node->op) {
+    case OP_quantize:
+        place[0] = (QuantizePlace){0, QUANTIZE_IN_RECENT, (QuantizeClass)node->attr.fn};
+        return 1;
+    case OP_swiglu_fp8:
+        place[0] = (QuantizePlace){0, 1, QUANTIZE_ACTIVATIONS};
+        return 1;
+    case OP_swiglu_grad_fp8:
+        place[0] = (QuantizePlace){0, 2, QUANTIZE_GRADIENTS};
+        place[1] = (QuantizePlace){QUANTIZE_OUTS, 4, QUANTIZE_ACTIVATIONS};
+        return node->n_out > QUANTIZE_OUTS ? 2 : 1;
+    default:
+        return 0;
+    }
+}
+
+Status quantize_place_check(const Plan *plan, const Node *node, const QuantizePlace *place,
+                            int64_t rows, int64_t cols)
+{
+    const int q = place->out + QUANTIZE_OUT_Q, qt = place->out + QUANTIZE_OUT_TRANSPOSED;
+    const Tensor *recent = plan_in(plan, node, place->recent);
+    const Tensor *amax = plan_out(plan, node, place->out + QUANTIZE_OUT_AMAX);
+    TRY(check_pair(plan, node, q, rows, cols));
+    TRY(check_pair(plan, node, qt, cols, rows));
+    if (recent) TRY(op_check_elements(node, "recent", recent, 1));
+    if (amax) TRY(op_check_elements(node, "amax", amax, 1));
+    if (plan_in_id(plan, node, place->recent + 1) !=
+        plan_out_id(plan, node, place->out + QUANTIZE_OUT_AMAX))
+        return FAIL(ST_FAILED, "%s: amax is not updated in place", node->scope);
+    if (plan_out(plan, node, q) || plan_out(plan, node, qt)) return ST_OK;
+    return FAIL(ST_FAILED, "%s: quantizes to nothing", node->scope);
+}
+
 static Status check(const Plan *plan, const Node *node)
 {
     const Tensor *x = plan_in(plan, node, QUANTIZE_IN_X);
-    const Tensor *recent = plan_in(plan, node, QUANTIZE_IN_RECENT);
-    const Tensor *amax = plan_out(plan, node, QUANTIZE_OUT_AMAX);
+    QuantizePlace place[QUANTIZE_PLACES];
+    quantize_places(node, place);
     TRY(op_check_present(plan, node, 0, 1));
-    TRY(check_pair(plan, node, QUANTIZE_OUT_Q, plan_rows(x), plan_width(x)));
-    TRY(check_pair(plan, node, QUANTIZE_OUT_TRANSPOSED, plan_width(x), plan_rows(x)));
-    if (recent) TRY(op_check_elements(node, "recent", recent, 1));
-    if (amax) TRY(op_check_elements(node, "amax", amax, 1));
-    if (plan_in_id(plan, node, QUANTIZE_IN_AMAX) != plan_out_id(plan, node, QUANTIZE_OUT_AMAX))
-        return FAIL(ST_FAILED, "%s: amax is not updated in place", node->scope);
-    if (plan_out(plan, node, QUANTIZE_OUT_Q) || plan_out(plan, node, QUANTIZE_OUT_TRANSPOSED))
-        return ST_OK;
-    return FAIL(ST_FAILED, "%s: quantizes to nothing", node->scope);
+    return quantize_place_check(plan, node, place, plan_rows(x), plan_width(x));
 }
 
 static float element(Operand x, bool transposed, int64_t r, int64_t c)
@@ -96,18 +121,24 @@ static void reference_pair(Operand q, Operand scale, Operand x, bool transposed,
     }
 }
 
-static Status reference(const OpCall *call)
+void quantize_place_reference(const OpCall *call, const QuantizePlace *place, Operand x)
 {
-    const Operand x = element_in(call, QUANTIZE_IN_X);
-    const Operand recent = element_in(call, QUANTIZE_IN_RECENT);
-    const Operand amax = element_out(call, QUANTIZE_OUT_AMAX);
-    reference_pair(element_out(call, QUANTIZE_OUT_Q), element_out(call, QUANTIZE_OUT_SCALE), x,
-                   false, recent);
-    reference_pair(element_out(call, QUANTIZE_OUT_TRANSPOSED),
-                   element_out(call, QUANTIZE_OUT_TRANSPOSED_SCALE), x, true, recent);
-    if (!amax.data) return ST_OK;
+    const Operand recent = element_in(call, place->recent);
+    const Operand amax = element_out(call, place->out + QUANTIZE_OUT_AMAX);
+    reference_pair(element_out(call, place->out + QUANTIZE_OUT_Q),
+                   element_out(call, place->out + QUANTIZE_OUT_SCALE), x, false, recent);
+    reference_pair(element_out(call, place->out + QUANTIZE_OUT_TRANSPOSED),
+                   element_out(call, place->out + QUANTIZE_OUT_TRANSPOSED_SCALE), x, true, recent);
+    if (!amax.data) return;
     const float largest = block_amax(x, false, (Block){0, x.rows, 0, x.cols});
     put(amax, 0, 0, (double)quantize_larger((float)at(amax, 0, 0), largest));
+}
+
+static Status reference(const OpCall *call)
+{
+    QuantizePlace place[QUANTIZE_PLACES];
+    quantize_places(call->node, place);
+    quantize_place_reference(call, place, element_in(call, QUANTIZE_IN_X));
     return ST_OK;
 }
 

@@ -1,4 +1,5 @@
-/* What quantize does to numbers, for its reference and its implementations: to the same bits. */
+/* What quantize does to numbers, for its reference and its implementations: to the same bits. Ops that quantize
+ * what they make have the operands of quantize beside their own. */
 #pragma once
 
 #include "base/float8.h"
@@ -6,13 +7,18 @@
 
 #include <math.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Outputs: the numbers as they are stored and transposed, each with scales; either pair may be absent. */
 enum {
     QUANTIZE_OUT_Q,
     QUANTIZE_OUT_SCALE,
     QUANTIZE_OUT_TRANSPOSED,
     QUANTIZE_OUT_TRANSPOSED_SCALE,
-    QUANTIZE_OUT_AMAX
+    QUANTIZE_OUT_AMAX,
+    QUANTIZE_OUTS
 };
 enum { QUANTIZE_IN_X, QUANTIZE_IN_RECENT, QUANTIZE_IN_AMAX };
 
@@ -30,6 +36,17 @@ static inline const char *quantize_class_name(QuantizeClass of)
            : of == QUANTIZE_WEIGHTS   ? "weights"
                                       : "gradients";
 }
+
+/* A tensor that a node quantizes: its outputs begin at `out`; input `recent` and the next are its recent and amax. */
+typedef struct QuantizePlace {
+    int out, recent;
+    QuantizeClass class_of;
+} QuantizePlace;
+
+enum { QUANTIZE_PLACES = 2 };
+
+/* The tensors that the node quantizes; of most ops there are none. */
+int quantize_places(const Node *node, QuantizePlace place[QUANTIZE_PLACES]);
 
 /* Rows or columns that share a scale where neither one nor all of them do. */
 enum { QUANTIZE_BLOCK = 128 };
@@ -65,3 +82,7 @@ static inline float quantize_factor(Float8 format, float amax)
     if (!isfinite(amax)) return NAN;
     return amax > 0 ? fminf(factor, most) : 1;
 }
+
+#ifdef __cplusplus
+}
+#endif

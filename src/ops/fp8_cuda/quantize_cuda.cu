@@ -5,8 +5,7 @@
  * largest sizes in the workspace; sizes of earlier steps (`recent`) need none. */
 #include "ops/fp8/quantize.h"
 #include "ops/fp8_cuda/quantize_sizes_cuda.cuh"
-
-#include <cuda_fp8.h>
+#include "ops/fp8_cuda/quantize_words_cuda.cuh"
 
 /* The numbers or the transposed ones. */
 struct Pair {
@@ -36,14 +35,6 @@ struct Tile {
 };
 
 /* ---- scales ---- */
-
-/* quantize_factor(); division to nearest, as there. */
-template <bool E5M2> __device__ __forceinline__ float factor_for(float amax)
-{
-    constexpr float largest = E5M2 ? 57344 : 448, most = 0x1p126F;
-    if (!isfinite(amax)) return __uint_as_float(0x7fc00000U);
-    return amax > 0 ? fminf(__fdiv_rn(largest, amax), most) : 1;
-}
 
 /* Of row `t` of the tile, as the pair's matrix lies, of which there are as many as `limit`: the largest
  * size among the numbers that share its scale. */
@@ -126,21 +117,6 @@ __device__ __forceinline__ void note_sizes(const QuantizeArgs &f, const float (&
 }
 
 /* ---- numbers ---- */
-
-/* To nearest even, what is too large to the largest, infinities too, NaN to 0x7f: as float8_to(). */
-template <bool E5M2> __device__ __forceinline__ unsigned narrow(float a, float b, float c, float d)
-{
-    constexpr __nv_fp8_interpretation_t format = E5M2 ? __NV_E5M2 : __NV_E4M3;
-    const unsigned low = __nv_cvt_float2_to_fp8x2(make_float2(a, b), __NV_SATFINITE, format);
-    const unsigned high = __nv_cvt_float2_to_fp8x2(make_float2(c, d), __NV_SATFINITE, format);
-    return low | high << 16;
-}
-
-template <bool E5M2> __device__ __forceinline__ unsigned narrow_by(const float *x, float factor)
-{
-    return narrow<E5M2>(__fmul_rn(x[0], factor), __fmul_rn(x[1], factor), __fmul_rn(x[2], factor),
-                        __fmul_rn(x[3], factor));
-}
 
 template <bool VECTORS, bool E5M2>
 __device__ __forceinline__ void store_rows(const QuantizeArgs &f, const float (&v)[HIGH][WIDE],

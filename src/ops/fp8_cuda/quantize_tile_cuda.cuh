@@ -139,5 +139,6 @@ __device__ __forceinline__ void tile_note_all(TileSizes &s)
  * the order is right for those, too. */
 __device__ __forceinline__ void raise_amax(float *amax, unsigned bits)
 {
-    atomicMax(reinterpret_cast<int *>(amax), (int)bits);
+    int *size = reinterpret_cast<int *>(amax);
+    if ((int)bits > *static_cast<volatile int *>(size)) atomicMax(size, (int)bits); /* few do */
 }

@@ -7,45 +7,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int scale_of(const Plan *plan, const Node *node, int side)
+/* A scale that a node makes: of which operands, and of which linear layer. */
+typedef struct Made {
+    int tensor;
+    QuantizeClass operands;
+    bool transposed;
+    const char *scope;
+} Made;
+
+enum { MOST_MADE = 2 * QUANTIZE_PLACES };
+
+/* An op that quantizes what it makes has a scope of its own: the layer is the one that reads it. */
+static const char *layer_scope(const Plan *plan, const Node *node, int scale)
 {
-    if (node->op != OP_quantize) return PLAN_NONE;
-    return plan_out_id(plan, node, side ? QUANTIZE_OUT_TRANSPOSED_SCALE : QUANTIZE_OUT_SCALE);
+    for (int i = 0; i < plan->n_nodes && node->op != OP_quantize; i++) {
+        const Node *reader = &plan->nodes[i];
+        for (int k = 0; reader->op == OP_scaled_matmul && k < reader->n_in; k++) {
+            if (plan_in_id(plan, reader, k) == scale) return reader->scope;
+        }
+    }
+    return node->scope;
+}
+
+static int find_made(const Plan *plan, const Node *node, Made made[MOST_MADE])
+{
+    QuantizePlace place[QUANTIZE_PLACES];
+    const int places = quantize_places(node, place);
+    int n = 0;
+    for (int i = 0; i < MOST_MADE && i / 2 < places; i++) {
+        const QuantizePlace *p = &place[i / 2];
+        const int scale = i % 2 ? QUANTIZE_OUT_TRANSPOSED_SCALE : QUANTIZE_OUT_SCALE;
+        const int tensor = plan_out_id(plan, node, p->out + scale);
+        if (tensor == PLAN_NONE) continue;
+        made[n++] = (Made){tensor, p->class_of, i % 2, layer_scope(plan, node, tensor)};
+    }
+    return n;
 }
 
 /* "layer.3/ffn/w2", weights: "scale.layers.3.ffn.w2.weights", as parameters are called. */
-static void put_name(char name[EXPORT_SCALE_NAME], const Node *node, int side)
+static void put_name(char name[EXPORT_SCALE_NAME], const Made *made)
 {
-    const char *scope = node->scope + (strncmp(node->scope, "layer.", 6) == 0 ? 6 : 0);
+    const char *scope = made->scope + (strncmp(made->scope, "layer.", 6) == 0 ? 6 : 0);
     const int n =
         snprintf(name, EXPORT_SCALE_NAME, "scale.layers.%s.%s%s", scope,
-                 quantize_class_name((QuantizeClass)node->attr.fn), side ? ".transposed" : "");
+                 quantize_class_name(made->operands), made->transposed ? ".transposed" : "");
     for (int i = 0; i < n; i++) {
         if (name[i] == '/') name[i] = '.';
     }
 }
 
 /* Does the forward pass quantize the same in this layout? Then what recomputation makes is the same again. */
-static bool is_made_before(const Plan *plan, const Node *again, int side)
+static bool is_made_before(const Plan *plan, const Made *again)
 {
+    Made made[MOST_MADE];
     for (int i = 0; i < plan->n_nodes; i++) {
-        const Node *node = &plan->nodes[i];
-        if (!node->recomputed && scale_of(plan, node, side) != PLAN_NONE &&
-            node->attr.fn == again->attr.fn && strcmp(node->scope, again->scope) == 0)
-            return true;
+        if (plan->nodes[i].recomputed) continue;
+        for (int k = find_made(plan, &plan->nodes[i], made) - 1; k >= 0; k--) {
+            if (made[k].operands == again->operands && made[k].transposed == again->transposed &&
+                strcmp(made[k].scope, again->scope) == 0)
+                return true;
+        }
     }
     return false;
 }
 
-static Status add(ExportScales *scales, const Plan *plan, const Node *node, int side)
+static Status add(ExportScales *scales, const Plan *plan, const Node *node, const Made *made)
 {
-    const int tensor = scale_of(plan, node, side);
-    if (tensor == PLAN_NONE || (node->recomputed && is_made_before(plan, node, side))) return ST_OK;
+    if (node->recomputed && is_made_before(plan, made)) return ST_OK;
     ExportScale *scale = &scales->list[scales->n++];
-    *scale = (ExportScale){.tensor = tensor,
-                           .bytes = plan_bytes(&plan->tensors[tensor]),
-                           .of_gradients = node->attr.fn == QUANTIZE_GRADIENTS};
-    put_name(scale->name, node, side);
+    *scale = (ExportScale){.tensor = made->tensor,
+                           .bytes = plan_bytes(&plan->tensors[made->tensor]),
+                           .of_gradients = made->operands == QUANTIZE_GRADIENTS};
+    put_name(scale->name, made);
     scale->values = malloc(scale->bytes * (size_t)scales->micro_batches);
     return scale->values ? ST_OK : NO_MEMORY("for the scales of a step");
 }
@@ -84,10 +117,12 @@ static Status number_same(ExportScales *scales)
 Status export_scales_find(ExportScales *scales, const Plan *plan)
 {
     *scales = (ExportScales){.micro_batches = plan_phase_runs(plan, PHASE_FORWARD)};
-    scales->list = calloc(2 * (size_t)plan->n_nodes + 1, sizeof *scales->list);
+    Made made[MOST_MADE];
+    scales->list = calloc(MOST_MADE * (size_t)plan->n_nodes + 1, sizeof *scales->list);
     if (!scales->list) return NO_MEMORY("for the scales of a step");
     for (int i = 0; i < plan->n_nodes; i++) {
-        for (int side = 0; side < 2; side++) TRY(add(scales, plan, &plan->nodes[i], side));
+        const int n = find_made(plan, &plan->nodes[i], made);
+        for (int k = 0; k < n; k++) TRY(add(scales, plan, &plan->nodes[i], &made[k]));
     }
     return number_same(scales);
 }
@@ -110,13 +145,21 @@ Status export_scales_declare(const ExportScales *scales, Safetensors *file, cons
     return ST_OK;
 }
 
+static bool makes(const Plan *plan, const Node *node, int scale)
+{
+    Made made[MOST_MADE];
+    for (int k = find_made(plan, node, made) - 1; k >= 0; k--) {
+        if (made[k].tensor == scale) return true;
+    }
+    return false;
+}
+
 Status export_scales_take(const ExportScales *scales, Session *session, const Node *node,
                           int64_t micro_batch)
 {
-    const int made[] = {scale_of(session->plan, node, 0), scale_of(session->plan, node, 1)};
     for (int i = 0; i < scales->n; i++) {
         const ExportScale *scale = &scales->list[i];
-        if (scale->tensor != made[0] && scale->tensor != made[1]) continue;
+        if (!makes(session->plan, node, scale->tensor)) continue;
         TRY(session->api->sync(session->backend));
         TRY(session_download(session, scale->tensor,
                              scale->values + (size_t)micro_batch * scale->bytes));

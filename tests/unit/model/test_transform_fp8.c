@@ -2,6 +2,8 @@
 #include "fp8_harness.h"
 #include "memory_map.h"
 #include "model/stages.h"
+#include "model/transform_fp8_fuse.h"
+#include "ops/fp8/quantize.h"
 #include "small_architectures.h"
 
 typedef struct Plans {
@@ -225,12 +227,75 @@ static void test_layouts(void **state)
     }
 }
 
+static int count(const Plan *plan, OpKind op)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_nodes; i++) n += plan->nodes[i].op == op;
+    return n;
+}
+
+/* The references of all ops: what is fused gives the bits of what is apart, and quantizes as much. */
+static void check_fused(const Config *c, Mode mode, int gates, int gradients)
+{
+    Step fused, apart;
+    ASSERT_OK(model_build(&fused.model, c, mode, DT_F32));
+    ASSERT_OK(model_build(&apart.model, c, mode, DT_F32));
+    ASSERT_OK(transform_fp8_fuse(&fused.model.plan));
+    const Plan *plan = &fused.model.plan, *whole = &apart.model.plan;
+    assert_int_equal(count(plan, OP_swiglu_fp8), gates);
+    assert_int_equal(count(plan, OP_swiglu_grad_fp8), gradients);
+    assert_int_equal(count(whole, OP_swiglu) - count(plan, OP_swiglu), gates);
+    assert_int_equal(count(whole, OP_swiglu_grad) - count(plan, OP_swiglu_grad), gradients);
+    QuantizePlace place[QUANTIZE_PLACES];
+    int places = 0;
+    for (int i = 0; i < plan->n_nodes; i++) places += quantize_places(&plan->nodes[i], place);
+    assert_int_equal(places, count(whole, OP_quantize));
+    start_step_on(&fused, BACKEND_cpu, "reference", 2);
+    start_step_on(&apart, BACKEND_cpu, "reference", 2);
+    if (mode == MODE_TRAIN) compare_whole_step(&fused, &apart, 2);
+    close_step(&fused);
+    close_step(&apart);
+}
+
+static Config gate_config(Fp8Recipe recipe)
+{
+    Config c = fp8_config(recipe); /* references are slow */
+    c.model.d_model = 48;
+    c.model.d_ff = 32;
+    c.batch = 1;
+    return c;
+}
+
+static void test_fused(void **state)
+{
+    (void)state;
+    Config c = gate_config(FP8_RECIPE_DELAYED);
+    check_fused(&c, MODE_TRAIN, 1, 1);
+    check_fused(&c, MODE_FWD_BWD, 1, 1);
+    check_fused(&c, MODE_FWD, 1, 0);
+    c.accumulate = 3;
+    check_fused(&c, MODE_TRAIN, 1, 1);
+    c.accumulate = 1;
+    c.model.num_layers = 2;
+    c.recompute = 1;                   /* block */
+    check_fused(&c, MODE_TRAIN, 2, 2); /* g is made again by its gradient */
+    c.recompute = CONFIG_RECOMPUTE_NONE;
+    c.fp8_layers =
+        1 << LINEAR_W13 | 1 << LINEAR_QKV; /* g stays bf16, and with it the gradient's node */
+    check_fused(&c, MODE_TRAIN, 0, 0);
+    c.fp8_layers = 1 << LINEAR_W2; /* g in 8 bits, dh in 16 */
+    check_fused(&c, MODE_TRAIN, 2, 0);
+    c = gate_config(FP8_RECIPE_CURRENT); /* scales are known too late */
+    check_fused(&c, MODE_TRAIN, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_products),   cmocka_unit_test(test_architectures),
         cmocka_unit_test(test_some_layers),     cmocka_unit_test(test_nothing_fits),
         cmocka_unit_test(test_saved_in_8_bits), cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_fused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
