@@ -9,6 +9,7 @@
   doc-tables.py floor PROFILE LIMITS                  a profiled step against the measured limits, by kind of work
   doc-tables.py models FILE...                        models beside PyTorch: step, peak memory, the shortest possible step
   doc-tables.py gaps LIMITS PROFILE...                time above the floor, by kind of work, a column for each model
+  doc-tables.py fp8 FILE...                           steps in fp8 beside bf16's of the same model and tokens
   doc-tables.py scaling FILE LOADED...                steps by number of threads, and one thread on a busy machine
   doc-tables.py ranks FILE...                         steps of several ranks: communication, and PyTorch's step beside ours
   doc-tables.py summary MACHINE=FILE...               one line for each step beside PyTorch
@@ -247,6 +248,20 @@ def models(paths):
            "limit (ms)", "% of limit", "file"], rows)
 
 
+def fp8(paths):
+    found = [(row, path) for path in paths for row in results(path)]
+    plain = {(row["size"], row["batch"], row["ctx"]): row for row, _ in found if row["precision"] == "bf16"}
+    rows = []
+    for row, path in found:
+        if row["precision"] != "fp8":
+            continue
+        bf16 = plain[row["size"], row["batch"], row["ctx"]]
+        rows.append([row["size"], f"{row['batch']} x {row['ctx']}", row["fp8_recipe"], digits(median(bf16)), *[digits(median(row, phase)) for phase in PHASES],
+                     digits(median(bf16) / median(row), 3), f"{bf16['peak_alloc_mib']:,.0f}", f"{row['peak_alloc_mib']:,.0f}", short(path)])
+    table(["model", "batch x context", "recipe", "bf16 step (ms)", "fp8 forward (ms)", "backward (ms)", "optimizer (ms)", "step (ms)", "speed-up",
+           "bf16 peak (MiB)", "fp8 peak (MiB)", "file"], rows)
+
+
 def scaling(paths):
     measured = {(row["threads"], row["precision"]): median(row) for row in results(paths[0])}
     loaded = {row["precision"]: median(row) for path in paths[1:] for row in results(path)}
@@ -287,7 +302,7 @@ def summary(arguments):
 
 
 def main():
-    kinds = {f.__name__: f for f in (steps, rounds, memory, attention, speedups, floor, gaps, models, scaling, ranks, summary)}
+    kinds = {f.__name__: f for f in (steps, rounds, memory, attention, speedups, floor, gaps, models, fp8, scaling, ranks, summary)}
     if len(sys.argv) < 3 or sys.argv[1] not in kinds:
         sys.exit(__doc__)
     kinds[sys.argv[1]](sys.argv[2:])

@@ -85,10 +85,23 @@ void log_line(const char *line)
     if (words.failed || !put("", "", "", &words)) put_plain(line);
 }
 
+static bool quiet;
+
+void log_be_quiet(void)
+{
+    quiet = true;
+}
+
+bool log_is_quiet(void)
+{
+    return quiet;
+}
+
 void log_note(const char *fmt, ...)
 {
     CLEANUP(text_free) Text words = {0};
     va_list args;
+    if (quiet) return;
     va_start(args, fmt);
     put_words(&words, fmt, args);
     va_end(args);

@@ -10,6 +10,10 @@ void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Is this line of a child a warning that this process or another child has printed before? */
 bool log_is_repeated(const char *line);
 
+/* From now on notes are left out, in this process and in processes that it starts later. */
+void log_be_quiet(void);
+bool log_is_quiet(void);
+
 /* A whole line, without the "roofstep: " before it. */
 void log_line(const char *line);
 

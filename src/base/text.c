@@ -100,6 +100,29 @@ bool text_ends_with(const char *s, const char *end)
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
+void text_wrap(Text *text, const char *words, size_t column, size_t indent, size_t columns)
+{
+    bool first = true;
+    for (size_t n; *words; words += n + (words[n] == ' ')) {
+        CLEANUP(text_free) Text word = {0};
+        n = strcspn(words, " ");
+        text_append(&word, words, n);
+        const size_t width = text_width(text_str(&word));
+        if (!first && column + 1 + width > columns) {
+            text_puts(text, "\n");
+            text_fill(text, ' ', indent);
+            column = indent;
+        } else if (!first) {
+            text_puts(text, " ");
+            column++;
+        }
+        text_puts(text, text_str(&word));
+        text->failed |= word.failed;
+        column += width;
+        first = false;
+    }
+}
+
 size_t text_width(const char *s)
 {
     size_t width = 0;

@@ -28,7 +28,7 @@ Status gpu_list_fill(Table *table)
 {
     TABLE_COLUMNS(table, 2, "--gpu", "GPU", "GiB", "fp32", "tf32", "bf16", "fp16", "fp8", "GB/s",
                   "SMs", "L2 MiB", "W");
-    TABLE_SPARE(table, "GPU", "L2 MiB", "SMs");
+    TABLE_SPARE(table, "GPU", "L2 MiB", "SMs", "tf32", "fp16");
     for (const Datasheet *sheet = datasheet_table; sheet->name; sheet++) add_row(table, sheet);
     table_note(table, "TFLOP/s of matrix multiplications without sparsity, 16 and 8 bits summed in "
                       "fp32, as NVIDIA's data sheets and whitepapers have them; -: none, or the "

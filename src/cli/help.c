@@ -2,6 +2,7 @@
 
 #include "backend/backend.h"
 #include "backend/gpu_libraries.h"
+#include "base/terminal.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "ops/gemm_cpu/microkernel_cpu.h"
 #include "prof/activity_cupti.h"
@@ -12,6 +13,7 @@
 
 #include <jansson.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What is installed beside the program. */
 static const struct {
@@ -29,15 +31,89 @@ bool help_file(Text *out, const char *name)
     return false;
 }
 
-void help_program(Text *out)
+size_t help_columns(void)
 {
-    text_puts(
+    enum { LEAST = 80, MOST = 100 };
+    const int columns = terminal_columns(STDOUT_FILENO);
+    if (columns == 0 || columns > MOST) return MOST;
+    return columns < LEAST ? LEAST : (size_t)columns;
+}
+
+/* Where the later lines of a line begin: below what follows a gap of two spaces, as in lists. */
+static size_t indent_of(const char *line, size_t lead)
+{
+    enum { MOST = 34, STEP = 4 };
+    const char *gap = strstr(line + lead, "  ");
+    const size_t at = gap ? (size_t)(gap - line) + strspn(gap, " ") : 0;
+    return gap && line[at] && line[at] != '(' && at <= MOST ? at : lead + STEP;
+}
+
+/* A line that begins with a space stays one where there is room. Else a command goes on after a
+ * backslash, the remark in brackets behind it on a line of its own, items of a list below themselves. */
+static void put_line(Text *out, const char *text, size_t n, size_t columns)
+{
+    CLEANUP(text_free) Text line = {0}, wrapped = {0};
+    text_append(&line, text, n);
+    const char *words = text_str(&line);
+    const size_t lead = strspn(words, " "), indent = indent_of(words, lead);
+    const bool command = strncmp(words + lead, "roofstep ", 9) == 0;
+    const char *remark = command ? strstr(words, "  (") : NULL;
+    if (n <= columns) {
+        text_printf(out, "%s\n", words);
+        return;
+    }
+    if (remark) {
+        put_line(out, words, (size_t)(remark - words) - strspn(remark, " ") + 2, columns);
+        text_fill(out, ' ', indent);
+        text_wrap(out, remark + strspn(remark, " "), indent, indent, columns);
+        text_puts(out, "\n");
+        return;
+    }
+    text_wrap(&wrapped, words + lead, lead, indent, columns - (command ? 2 : 0));
+    text_fill(out, ' ', lead);
+    for (const char *c = text_str(&wrapped); *c; c++)
+        text_puts(out, *c == '\n' && command ? " \\\n" : (const char[]){*c, 0});
+    text_puts(out, "\n");
+    out->failed |= line.failed || wrapped.failed;
+}
+
+/* Lines that begin with a space stay lines; those between are a paragraph. */
+static void put_paragraphs(Text *out, const char *lines, size_t columns)
+{
+    CLEANUP(text_free) Text paragraph = {0};
+    while (*lines) {
+        const size_t n = strcspn(lines, "\n");
+        const bool prose = n > 0 && *lines != ' ';
+        if (prose) {
+            text_puts(&paragraph, paragraph.n ? " " : "");
+            text_append(&paragraph, lines, n);
+        }
+        const char *next = lines + n + (lines[n] == '\n');
+        if (paragraph.n && (!prose || !*next || *next == ' ' || *next == '\n')) {
+            text_wrap(out, text_str(&paragraph), 0, 0, columns);
+            text_puts(out, "\n");
+            text_clear(&paragraph);
+        }
+        if (!prose) put_line(out, lines, n, columns);
+        lines = next;
+    }
+    out->failed |= paragraph.failed;
+}
+
+void help_program(Text *out, size_t columns)
+{
+    enum { SUMMARY = 13 };
+    put_paragraphs(
         out,
         "usage: roofstep COMMAND [options]\n\n"
-        "Runs a real training step of a Transformer language model and says where every\n"
-        "millisecond and every megabyte went, and how far each is from the machine's roof.\n\n");
-    for (int i = 0; command_list[i]; i++)
-        text_printf(out, "  %-10s %s\n", command_list[i]->name, command_list[i]->summary);
+        "Runs a real training step of a Transformer language model and says where every "
+        "millisecond and every megabyte went, and how far each is from the machine's roof.\n\n",
+        columns);
+    for (int i = 0; command_list[i]; i++) {
+        text_printf(out, "  %-10s ", command_list[i]->name);
+        text_wrap(out, command_list[i]->summary, SUMMARY, SUMMARY, columns);
+        text_puts(out, "\n");
+    }
     text_puts(out, "\n"
                    "  roofstep COMMAND --help      the command's options\n"
                    "  roofstep --version           version, commit, compiler, libraries\n"
@@ -48,13 +124,16 @@ void help_program(Text *out)
 #include "cli/exit_codes.def"
 }
 
-void help_command(Text *out, const Command *command)
+void help_command(Text *out, const Command *command, size_t columns)
 {
     const char *args = command->options.args;
-    text_printf(out, "usage: roofstep %s%s%s [options]\n\n%s\n", command->name, args ? " " : "",
-                args ? args : "", command->summary);
-    if (command->help) text_printf(out, "\n%s", command->help);
-    option_help(out, &command->options);
+    text_printf(out, "usage: roofstep %s%s%s [options]\n\n", command->name, args ? " " : "",
+                args ? args : "");
+    text_wrap(out, command->summary, 0, 0, columns);
+    text_puts(out, "\n");
+    if (command->help) text_puts(out, "\n");
+    if (command->help) put_paragraphs(out, command->help, columns);
+    option_help(out, &command->options, columns);
 }
 
 /* What of it can be used here: instruction sets, and NVIDIA's libraries in a build that takes them. */

@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/temp_file.h"
+#include "base/terminal.h"
 #include "bench/record/environment.h"
 #include "config/option_value.h"
 #include "prof/ranges_nvtx.h"
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,11 +40,9 @@ static Status take_dash(Settings *settings, const OptionSet *options)
 /* A table printed without --format is for reading on the terminal: hide columns that do not fit. */
 static void fit_terminal(const Settings *settings, const OptionSet *options)
 {
-    struct winsize size;
     const bool shown =
         option_takes(options, OPTION_FORMAT) && !settings->out && !settings->given[OPTION_FORMAT];
-    if (shown && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        table_md_fit(size.ws_col);
+    if (shown) table_md_fit((size_t)terminal_columns(STDOUT_FILENO));
 }
 
 /* ".json"; NULL where the name has none. */

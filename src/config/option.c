@@ -87,7 +87,7 @@ bool option_in(const OptionId *list, int id)
 
 bool option_takes(const OptionSet *set, int id)
 {
-    return id == OPTION_HELP || option_in(set->taken, id);
+    return id == OPTION_HELP || id == OPTION_QUIET || option_in(set->taken, id);
 }
 
 bool option_given(const Settings *settings, const OptionId *list)

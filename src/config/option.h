@@ -83,7 +83,7 @@ void option_defaults(const OptionSet *set, Config *config);
 Status option_find(const OptionSet *set, const char *name, OptionId *out);
 
 /* The options of a command as --help shows them. */
-void option_help(Text *out, const OptionSet *set);
+void option_help(Text *out, const OptionSet *set, size_t columns);
 /* Of one option: what it takes ("N", or its words: "fp32|tf32"; nothing of a flag), and what it means, its
  * default included. */
 void option_help_value(Text *out, OptionId id, const OptionSet *set);

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
+enum { HELP_COLUMN = 34 };
 
 /* What this command says of the option itself. */
 static OptionWords words_of(OptionId id, const OptionSet *set)
@@ -75,28 +75,7 @@ void option_help_meaning(Text *out, OptionId id, const OptionSet *set)
     default_text(out, id, set);
 }
 
-/* From HELP_COLUMN on, in lines that fit a screen. */
-static void put_wrapped(Text *out, const char *words)
-{
-    size_t column = HELP_COLUMN;
-    while (*words) {
-        const size_t n = strcspn(words, " ");
-        const bool first = column == HELP_COLUMN;
-        if (!first && column + 1 + n > HELP_WIDTH) {
-            text_puts(out, "\n");
-            text_fill(out, ' ', HELP_COLUMN);
-            column = HELP_COLUMN;
-        } else if (!first) {
-            text_puts(out, " ");
-            column++;
-        }
-        text_append(out, words, n);
-        column += n;
-        words += n + (words[n] == ' ');
-    }
-}
-
-static void option_line(Text *out, OptionId id, const OptionSet *set)
+static void option_line(Text *out, OptionId id, const OptionSet *set, size_t columns)
 {
     const Option *option = &option_table[id];
     const size_t start = out->n;
@@ -112,12 +91,12 @@ static void option_line(Text *out, OptionId id, const OptionSet *set)
     }
     CLEANUP(text_free) Text meaning = {0};
     option_help_meaning(&meaning, id, set);
-    put_wrapped(out, text_str(&meaning));
+    text_wrap(out, text_str(&meaning), HELP_COLUMN, HELP_COLUMN, columns);
     out->failed |= meaning.failed;
     text_puts(out, "\n");
 }
 
-void option_help(Text *out, const OptionSet *set)
+void option_help(Text *out, const OptionSet *set, size_t columns)
 {
     static const char *const titles[OPTION_GROUP_COUNT] = {"Model", "Run", "Output"};
     bool lists = false;
@@ -129,10 +108,10 @@ void option_help(Text *out, const OptionSet *set)
             group = (int)option_table[id].group;
             text_printf(out, "\n%s\n", titles[group]);
         }
-        option_line(out, (OptionId)id, set);
+        option_line(out, (OptionId)id, set, columns);
     }
     if (!lists) return;
     text_puts(out,
-              "\n* takes a list (128,256), a range of whole numbers (64-1024*2, 128-512+128) or\n"
-              "  repetition; every combination is one cell, the last option varying fastest.\n");
+              "\n* takes a list (128,256), a range of whole numbers (64-1024*2, 128-512+128)\n"
+              "  or repetition; every combination is one cell, the last option varying fastest.\n");
 }

@@ -66,6 +66,7 @@ typedef struct Settings {
     bool list_models;             /* --model list: there are no cells */
     const char *model;            /* what --model was given: export reads the weights beside it */
     bool help;
+    bool quiet;                                 /* neither progress nor notes */
     int64_t memory_limits[SETTINGS_MAX_LIMITS]; /* bytes; the first applies to every cell */
     int n_memory_limits;                        /* 0: what the machine has */
     const char *args[SETTINGS_MAX_ARGS];        /* positional arguments */

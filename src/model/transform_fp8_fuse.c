@@ -15,7 +15,7 @@ typedef struct Fusable {
 
 static const Fusable fusable[] = {
     {OP_swiglu, OP_swiglu_fp8, 1, 1, {0}},
-    {OP_swiglu_grad, OP_swiglu_grad_fp8, 2, 2, {0, SWIGLU_GRAD_G}},
+    {OP_swiglu_grad, OP_swiglu_fp8_grad, 2, 2, {0, SWIGLU_GRAD_G}},
 };
 
 /* Of each tensor with memory of its own: the last node that uses it, and how many do. */

@@ -70,7 +70,7 @@ size_t gpu_support_attention_row_bytes(int64_t rows);
 
 /* ---- 8-bit floats (ops/fp8/gpu_support_fp8.c) ---- */
 
-/* Of swiglu_fp8 and swiglu_grad_fp8. */
+/* Of swiglu_fp8 and swiglu_fp8_grad. */
 const char *gpu_support_fp8_declines_gate(const Plan *plan, const Node *node);
 
 /* Tensor cores multiply them from here on; cuBLASLt takes scales of rows and blocks on this chip alone. */

@@ -5,27 +5,23 @@
 #include "base/human.h"
 #include "base/log.h"
 #include "base/stats.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "bench/record/record_stat.h"
 
 #include <math.h>
-#include <sys/ioctl.h>
+#include <unistd.h>
 
 enum { BAR = 20, RECENT = 101, DEFAULT_COLUMNS = 80 };
-static const double redraw_after = 0.1;
-
-static int terminal_columns(FILE *out)
-{
-    struct winsize size;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    return DEFAULT_COLUMNS;
-}
+static const double redraw_after = 0.1, tell_after = 10; /* seconds */
 
 void progress_begin(Progress *p, int n, double total)
 {
+    const int columns = terminal_columns(STDERR_FILENO);
     *p = (Progress){.out = stderr,
-                    .live = log_colour(),
-                    .columns = terminal_columns(stderr),
+                    .live = log_colour() && !log_is_quiet(),
+                    .quiet = log_is_quiet(),
+                    .columns = columns ? columns : DEFAULT_COLUMNS,
                     .n = n,
                     .total = total};
 }
@@ -75,6 +71,14 @@ double progress_eta(const Progress *p, double fraction, double now)
     const double after = pace(p->trust, p->finished + p->weight, p->finished_for + cell);
     const double eta = here + after * fmax(0, p->total - p->finished - p->weight);
     return isnan(eta) ? NAN : fmax(0, eta);
+}
+
+static void print_line(const Progress *p, const char *text)
+{
+    CLEANUP(text_free) Text shown = {0};
+    escape_put(&shown, ESCAPE_LINE, text);
+    fprintf(p->out, "%s\n", text_str(&shown));
+    fflush(p->out);
 }
 
 /* ---- the moving line ---- */
@@ -142,12 +146,26 @@ static void note_steps(Progress *p, double fraction, double now)
     p->last_at = now;
 }
 
+/* Where no line can move, a cell that takes long has one now and then. */
+static void tell(Progress *p, const CellRecord *cell, double fraction, double now)
+{
+    CLEANUP(text_free) Text words = {0};
+    if (p->quiet || now - fmax(p->told_at, p->started) < tell_after) return;
+    p->told_at = now;
+    describe(p, cell, progress_eta(p, fraction, now), &words);
+    print_line(p, text_str(&words) + 1);
+}
+
 void progress_draw(Progress *p, const CellRecord *cell, double now)
 {
-    if (!p->live || now - p->drawn_at < redraw_after) return;
+    if (now - p->drawn_at < redraw_after) return;
     p->drawn_at = now;
     const double fraction = fraction_of(p, cell);
     note_steps(p, fraction, now);
+    if (!p->live) {
+        tell(p, cell, fraction, now);
+        return;
+    }
     CLEANUP(text_free) Text line = {0}, words = {0};
     draw_bar(&line, p->total > 0 ? (p->finished + p->weight * fraction) / p->total : 0);
     describe(p, cell, progress_eta(p, fraction, now), &words);
@@ -158,14 +176,6 @@ void progress_draw(Progress *p, const CellRecord *cell, double now)
 }
 
 /* ---- lines that stay ---- */
-
-static void print_line(const Progress *p, const char *text)
-{
-    CLEANUP(text_free) Text shown = {0};
-    escape_put(&shown, ESCAPE_LINE, text);
-    fprintf(p->out, "%s\n", text_str(&shown));
-    fflush(p->out);
-}
 
 void progress_line(Progress *p, const char *text)
 {
@@ -200,6 +210,7 @@ void progress_finished(Progress *p, int index, const char *label, const Record *
     const RecordStatus status = record_status(record);
     const char *message = record_text(record, "message");
     erase(p);
+    if (p->quiet && status == RECORD_OK) return;
     text_printf(&line, "[%d/%d] %s: %s", index, p->n, label, record_status_word(status));
     if (status != RECORD_OK && message) text_printf(&line, ": %s", message);
     if (status == RECORD_OK && record_text(record, "emulated")) text_puts(&line, " (emulated)");

@@ -1,5 +1,5 @@
-/* How far a sweep is, on stderr: one line that moves on a terminal, and a line for every finished
- * cell everywhere. */
+/* How far a sweep is, on stderr: one line that moves on a terminal, elsewhere a line every ten seconds of a
+ * long cell, and a line for every finished cell everywhere. */
 #pragma once
 
 #include "bench/cell/cell_record.h"
@@ -9,6 +9,7 @@
 typedef struct Progress {
     FILE *out;
     bool live;    /* the moving line is drawn, in colours */
+    bool quiet;   /* only cells that fail have a line */
     int columns;  /* of the terminal */
     int n, index; /* cells, the current one from 1 */
     double total; /* weight of all cells: their work, in any unit */
@@ -20,7 +21,7 @@ typedef struct Progress {
     double last, last_at;          /* the same of the last */
     bool timed;                    /* it ends by the clock, maybe after fewer steps */
     char label[160];
-    double drawn_at;
+    double drawn_at, told_at;
     bool drawn; /* the moving line is on the screen */
 } Progress;
 

@@ -91,6 +91,7 @@ void forecast_table_fill(Table *table, const PlanTables *tables)
     table_column(table, "parallel", "", false);
     TABLE_COLUMNS(table, 0, "memory", "sent", "communication (ms)", "exposed (ms)", "step (ms)",
                   "efficiency");
+    TABLE_SPARE(table, "sent", "communication (ms)", "exposed (ms)");
     for (int i = 0; i < tables->sweep->n; i++) {
         const PlanCell *cell = &tables->cells[i];
         if (cell->unsupported) continue;

@@ -51,6 +51,7 @@ static void summary(Table *table, const PlanTables *tables)
     TABLE_COLUMNS(table, 1, "cell", "parameters", "FLOPs", "bytes", "FLOP/byte", "nodes", "peak",
                   "taken");
     if (roof) table_column(table, "least time", "", true);
+    TABLE_SPARE(table, "nodes", "FLOP/byte", "bytes", "peak", "parameters");
     for (int i = 0; i < sweep->n; i++) {
         const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
         summary_row(table, &cells[i], label.s, roof);
@@ -135,6 +136,7 @@ static void fits(Table *table, const PlanTables *tables)
     TABLE_COLUMNS(table, 0, "largest batch", "largest ctx");
     if (columns.without) TABLE_COLUMNS(table, 0, "batch, recomputing", "ctx, recomputing");
     if (columns.advice) table_column(table, "fits with", "", false);
+    TABLE_SPARE(table, "short by", "batch, recomputing", "ctx, recomputing", "recomputed blocks");
     for (int i = 0; i < sweep->n; i++) {
         const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
         for (int k = 0; !cells[i].unsupported && k < cells[i].n_fits; k++) {

@@ -37,7 +37,7 @@ int quantize_places(const Node *node, QuantizePlace place[QUANTIZE_PLACES])
     case OP_swiglu_fp8:
         place[0] = (QuantizePlace){0, 1, QUANTIZE_ACTIVATIONS};
         return 1;
-    case OP_swiglu_grad_fp8:
+    case OP_swiglu_fp8_grad:
         place[0] = (QuantizePlace){0, 2, QUANTIZE_GRADIENTS};
         place[1] = (QuantizePlace){QUANTIZE_OUTS, 4, QUANTIZE_ACTIVATIONS};
         return node->n_out > QUANTIZE_OUTS ? 2 : 1;

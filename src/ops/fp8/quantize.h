@@ -1,5 +1,5 @@
-/* What quantize does to numbers, for its reference and its implementations: to the same bits. Ops that quantize
- * what they make have the operands of quantize beside their own. */
+/* What quantize does to numbers, for its reference and its implementations: to the same bits. Ops that
+ * quantize what they make have the operands of quantize beside their own. */
 #pragma once
 
 #include "base/float8.h"
@@ -37,7 +37,8 @@ static inline const char *quantize_class_name(QuantizeClass of)
                                       : "gradients";
 }
 
-/* A tensor that a node quantizes: its outputs begin at `out`; input `recent` and the next are its recent and amax. */
+/* A tensor that a node quantizes: its outputs begin at `out`, and inputs `recent` and the next are its
+ * own. */
 typedef struct QuantizePlace {
     int out, recent;
     QuantizeClass class_of;

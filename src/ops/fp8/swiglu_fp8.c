@@ -1,11 +1,12 @@
-/* The gate and its gradient (ops/swiglu.c), whose results leave as 8-bit floats with scales (ops/fp8/quantize.c):
+/* The gate and its gradient (ops/swiglu.c), whose results leave as 8-bit floats (ops/fp8/quantize.c):
  *
  * swiglu_fp8       q, scale, qt, scale_t, amax of g | h, recent, amax
- * swiglu_grad_fp8  q, scale, qt, scale_t, amax of dh, and as many of g, or none
+ * swiglu_fp8_grad  q, scale, qt, scale_t, amax of dh, and as many of g, or none
  *                  | dg, h, recent, amax of dh, and as many of g
  *
- * h is both halves, [N, 2F]. Results are rounded to h's dtype first: the same bits as those of two nodes. Either
- * pair may be absent, as in quantize; scales come from `recent`, because what is largest is known too late. */
+ * h is both halves, [N, 2F]. Results are rounded to h's dtype first: the same bits as those of two
+ * nodes. Either pair may be absent, as in quantize. Scales come from `recent`, because what is largest is
+ * known too late. */
 #include "ops/fp8/quantize_place.h"
 #include "ops/op_check.h"
 #include "ops/swiglu.h"
@@ -102,7 +103,7 @@ static Status reference_grad(const OpCall *call)
 const OpDef swiglu_fp8_def = {OP_SOURCE, .check = check, .out_role = {PAIRS}, .cost = cost,
                               .reference = reference};
 
-const OpDef swiglu_grad_fp8_def = {
+const OpDef swiglu_fp8_grad_def = {
     OP_SOURCE,
     .check = check_grad,
     .cost = cost_grad,

@@ -1,7 +1,7 @@
-/* Quantizing numbers where a kernel makes them, with sizes of earlier steps (ops/fp8/quantize.c). A block has a
- * part of the matrix in its registers, 128 rows of 64 columns, and writes it as it lies and transposed: rows of
- * 64 bytes, and 128 of a column. Half as wide as the tile of quantize: several blocks share an SM then, and some
- * read while others write. */
+/* Quantizing numbers where a kernel makes them, with sizes of earlier steps (ops/fp8/quantize.c). A
+ * block has a part of the matrix in its registers, 128 rows of 64 columns, and writes it as it lies
+ * and transposed: rows of 64 bytes, and 128 of a column. Half as wide as the tile of quantize: several
+ * blocks share an SM then, and some read while others write. */
 #pragma once
 
 #include "ops/fp8/quantize.h"
@@ -9,8 +9,8 @@
 
 enum { PART_WIDE = 64, PART_THREADS = TILE * PART_WIDE / (HIGH * WIDE) };
 
-/* Where a thread's rows and columns begin, and its block's. All of a thread's are in the matrix or none, because
- * rows are a multiple of 16 and columns of 8. */
+/* Where a thread's rows and columns begin, and its block's. All of a thread's are in the matrix or
+ * none, because rows are a multiple of 16 and columns of 8. */
 struct PartPlace {
     int64_t first_row, first_col;
     int row, col; /* in the part */

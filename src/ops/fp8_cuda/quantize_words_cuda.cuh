@@ -1,5 +1,5 @@
-/* How numbers in the registers of a block become 8-bit floats in memory, as they lie and transposed, to the bits
- * of ops/fp8/quantize.h. A thread has HIGH rows of WIDE columns. */
+/* How numbers in the registers of a block become 8-bit floats in memory, as they lie and transposed,
+ * to the bits of ops/fp8/quantize.h. A thread has HIGH rows of WIDE columns. */
 #pragma once
 
 #include "ops/fp8_cuda/quantize_tile_cuda.cuh"

@@ -82,7 +82,7 @@ __device__ __forceinline__ void gate_gradient(Raw &dg, Raw &h1, Raw &h3)
 }
 
 template <bool E5M2>
-__global__ void __launch_bounds__(PART_THREADS, 3) swiglu_grad_fp8_kernel(const GateArgs f)
+__global__ void __launch_bounds__(PART_THREADS, 3) swiglu_fp8_grad_kernel(const GateArgs f)
 {
     __shared__ PartWords s;
     wait_for_dependency();
@@ -139,7 +139,7 @@ Status swiglu_fp8_cuda_run(const OpCall *call)
     return launch_parts(call, swiglu_fp8_kernel, f);
 }
 
-Status swiglu_grad_fp8_cuda_run(const OpCall *call)
+Status swiglu_fp8_grad_cuda_run(const OpCall *call)
 {
     GateArgs f = {};
     QuantizePlace place[QUANTIZE_PLACES];
@@ -156,5 +156,5 @@ Status swiglu_grad_fp8_cuda_run(const OpCall *call)
     const Tensor *shape = q ? q : op_out_shape(call, QUANTIZE_OUT_TRANSPOSED);
     return launch_parts(
         call,
-        shape->dtype == DT_E5M2 ? swiglu_grad_fp8_kernel<true> : swiglu_grad_fp8_kernel<false>, f);
+        shape->dtype == DT_E5M2 ? swiglu_fp8_grad_kernel<true> : swiglu_fp8_grad_kernel<false>, f);
 }

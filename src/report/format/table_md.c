@@ -3,6 +3,7 @@
 #include "base/escape.h"
 #include "report/format/table_write.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* "[CUDA memset]": brackets around the whole text make no link. */
@@ -62,13 +63,28 @@ static size_t escaped_width(const char *text)
     return text_width(text_str(&escaped));
 }
 
+/* Its first characters and "...", where there is no room for all. */
+static void put_cut(Text *out, const char *text, size_t width)
+{
+    CLEANUP(text_free) Text escaped = {0};
+    put_text(&escaped, text);
+    const char *end = text_str(&escaped);
+    for (uint32_t code; *end && width > 3; width--) end += escape_decode(end, &code);
+    text_append(out, text_str(&escaped), (size_t)(end - text_str(&escaped)));
+    text_puts(out, "...");
+    out->failed |= escaped.failed;
+}
+
 static void put_cell(Text *out, const char *text, size_t width, bool right)
 {
     const size_t own = escaped_width(text);
     const size_t pad = width > own ? width - own : 0;
     text_puts(out, "| ");
     if (right) text_fill(out, ' ', pad);
-    put_text(out, text);
+    if (own > width)
+        put_cut(out, text, width);
+    else
+        put_text(out, text);
     if (!right) text_fill(out, ' ', pad);
     text_puts(out, " ");
 }
@@ -94,21 +110,47 @@ static size_t line_width(const Table *table, const size_t *width)
     return sum;
 }
 
-/* Hides columns by width 0 until the table fits. Returns how many it hides. */
-static int fit(const Table *table, size_t *width)
+typedef struct Hidden {
+    int column[TABLE_MAX_COLUMNS];
+    int n;
+} Hidden;
+
+static void hide(Hidden *hidden, int column, size_t *width)
 {
-    int n = 0;
-    while (terminal && n < table->n_spare && line_width(table, width) > terminal)
-        width[table->spare[n++]] = 0;
-    return n;
+    if (width[column] == 0) return;
+    width[column] = 0;
+    hidden->column[hidden->n++] = column;
 }
 
-static void put_hidden(Text *out, const Table *table, int n)
+/* Hides columns by width 0 until the table fits: those that it can spare, then the others from the
+ * last but one leftwards. The first says what a row is, the last is most often what it comes to. */
+static void fit(const Table *table, size_t *width, Hidden *hidden)
 {
-    if (n == 0) return;
+    const int middle = table->n_columns > 3 ? table->n_columns - 2 : 0;
+    for (int i = 0; terminal && i < table->n_spare + middle; i++) {
+        if (line_width(table, width) <= terminal) return;
+        hide(hidden, i < table->n_spare ? table->spare[i] : middle + table->n_spare - i, width);
+    }
+}
+
+/* A table that is too wide all the same: its widest columns are cut. */
+static void cut(const Table *table, size_t *width)
+{
+    enum { LEAST = 8 };
+    while (terminal && table->n_columns && line_width(table, width) > terminal) {
+        int widest = 0;
+        for (int c = 1; c < table->n_columns; c++) widest = width[c] > width[widest] ? c : widest;
+        if (width[widest] <= LEAST) return;
+        width[widest]--;
+    }
+}
+
+static void put_hidden(Text *out, const Table *table, const Hidden *hidden)
+{
+    if (hidden->n == 0) return;
     text_puts(out, "- columns hidden to fit the terminal:");
-    for (int i = 0; i < n; i++)
-        text_printf(out, "%s %s", i ? "," : "", table->columns[table->spare[i]].label);
+    for (int i = 0; i < hidden->n; i++)
+        text_printf(out, "%s %s", i ? "," : "", table->columns[hidden->column[i]].label);
     text_puts(out, "; --format md shows all\n");
 }
 
@@ -167,11 +209,13 @@ static Status write_table(Text *out, const Table *table)
 {
     size_t width[TABLE_MAX_COLUMNS];
     measure(table, width);
-    const int hidden = fit(table, width);
+    Hidden hidden = {.n = 0};
+    fit(table, width, &hidden);
+    cut(table, width);
     if (table->n_columns) put_heading(out, table, width);
     for (size_t r = 0; r < table_rows(table); r++) put_row(out, table, r, width);
-    if (hidden || table->n_notes) text_puts(out, "\n");
-    put_hidden(out, table, hidden);
+    if (hidden.n || table->n_notes) text_puts(out, "\n");
+    put_hidden(out, table, &hidden);
     put_notes(out, table);
     return text_status(out);
 }

@@ -108,6 +108,7 @@ static void put_headings(Table *table, const ColumnSet *shown)
     table_column(table, "phase", "", false);
     TABLE_COLUMNS(table, 0, "A (ms)", "B (ms)", "change (%)", "95 % interval (%)", "p");
     table_column(table, "verdict", "", false);
+    TABLE_SPARE(table, "p", "A (ms)", "B (ms)");
 }
 
 /* ---- the notes ---- */

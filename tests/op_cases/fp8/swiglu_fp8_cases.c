@@ -6,7 +6,7 @@ static const int64_t shapes[][2] = {{16, 16},  {32, 24},   {48, 136},
                                     {144, 64}, {272, 200}, {128, 1048}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Outputs as they lie, transposed or both, and the sizes of earlier steps: the largest of g and dh is below 3. */
+/* Outputs as they lie, transposed or both, and sizes of earlier steps: some numbers are larger. */
 static void add_place(Builder *b, int *out, int *in, DType to, int pairs, int64_t rows,
                       int64_t cols)
 {
@@ -36,7 +36,7 @@ bool swiglu_fp8_cases(Builder *b, int i, DType act)
 }
 
 /* With g and without. */
-bool swiglu_grad_fp8_cases(Builder *b, int i, DType act)
+bool swiglu_fp8_grad_cases(Builder *b, int i, DType act)
 {
     if (i >= 6 * N_SHAPES) return false;
     const int64_t N = shapes[i / 6][0], F = shapes[i / 6][1];
@@ -45,11 +45,11 @@ bool swiglu_grad_fp8_cases(Builder *b, int i, DType act)
     int out[2 * QUANTIZE_OUTS], in[4];
     add_place(b, out, in, i % 2 ? DT_E4M3 : DT_E5M2, i % 3, N, 2 * F);
     if (i % 6 < 3) {
-        builder_node(b, OP_swiglu_grad_fp8, out, QUANTIZE_OUTS, IDS(dg, h, in[0], in[1]));
+        builder_node(b, OP_swiglu_fp8_grad, out, QUANTIZE_OUTS, IDS(dg, h, in[0], in[1]));
         return true;
     }
     add_place(b, out + QUANTIZE_OUTS, in + 2, DT_E4M3, (i + 1) % 3, N, F);
-    builder_node(b, OP_swiglu_grad_fp8, out, 2 * QUANTIZE_OUTS,
+    builder_node(b, OP_swiglu_fp8_grad, out, 2 * QUANTIZE_OUTS,
                  IDS(dg, h, in[0], in[1], in[2], in[3]));
     return true;
 }

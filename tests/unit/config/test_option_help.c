@@ -16,7 +16,7 @@ static Text help;
 static int write_help(void **state)
 {
     (void)state;
-    option_help(&help, &set);
+    option_help(&help, &set, 100);
     return text_status(&help) == ST_OK ? 0 : -1;
 }
 
@@ -70,13 +70,15 @@ static void lines_fit_a_screen(void **state)
                            .formats = "md json "};
     Text text = {0};
     (void)state;
-    option_help(&text, &all);
-    for (const char *line = text_str(&text); *line;) {
-        const size_t n = strcspn(line, "\n");
-        if (n > 100) fail_msg("%zu columns: %.*s", n, (int)n, line);
-        line += n + (line[n] != 0);
+    for (size_t columns = 80; columns <= 100; columns += 20) {
+        option_help(&text, &all, columns);
+        for (const char *line = text_str(&text); *line;) {
+            const size_t n = strcspn(line, "\n");
+            if (n > columns) fail_msg("%zu columns: %.*s", n, (int)n, line);
+            line += n + (line[n] != 0);
+        }
+        text_free(&text);
     }
-    text_free(&text);
 }
 
 static void no_lists_no_footnote(void **state)
@@ -84,7 +86,7 @@ static void no_lists_no_footnote(void **state)
     (void)state;
     Text text = {0};
     const OptionSet small = {.taken = OPTION_LIST(OPTION_OUT)};
-    option_help(&text, &small);
+    option_help(&text, &small, 100);
     assert_null(strchr(text_str(&text), '*'));
     assert_null(strstr(text_str(&text), "Model"));
     assert_non_null(strstr(text_str(&text), "Output\n  --out FILE"));
@@ -101,7 +103,7 @@ static void a_command_has_words_of_its_own(void **state)
                            .n_words = 2};
     (void)state;
     Text text = {0};
-    option_help(&text, &own);
+    option_help(&text, &own, 100);
     assert_non_null(strstr(text_str(&text), "attention (default: all of them)\n"));
     assert_null(strstr(text_str(&text), "fp32)"));
     assert_non_null(

@@ -243,7 +243,7 @@ static void check_fused(const Config *c, Mode mode, int gates, int gradients)
     ASSERT_OK(transform_fp8_fuse(&fused.model.plan));
     const Plan *plan = &fused.model.plan, *whole = &apart.model.plan;
     assert_int_equal(count(plan, OP_swiglu_fp8), gates);
-    assert_int_equal(count(plan, OP_swiglu_grad_fp8), gradients);
+    assert_int_equal(count(plan, OP_swiglu_fp8_grad), gradients);
     assert_int_equal(count(whole, OP_swiglu) - count(plan, OP_swiglu), gates);
     assert_int_equal(count(whole, OP_swiglu_grad) - count(plan, OP_swiglu_grad), gradients);
     QuantizePlace place[QUANTIZE_PLACES];

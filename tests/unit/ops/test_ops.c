@@ -33,8 +33,8 @@ static double rounds(OpKind op, DType dtype)
     return narrow && op == OP_attention_grad ? 2 : 1;
 }
 
-/* What an op makes and quantizes is rounded to bf16 between: where that goes the other way, amax moves by an ulp
- * of it, and one 8-bit number of some hundreds by a step of its format, an eighth or a quarter. */
+/* What an op makes and quantizes is rounded to bf16 between: where that goes the other way, amax moves by an
+ * ulp of it, and one 8-bit number of some hundreds by a step of its format, an eighth or a quarter. */
 static double bound_quantized(DType dtype)
 {
     return plan_dtype_size(dtype) == 1 ? 0x1p-5 : 0x1p-8;
@@ -43,7 +43,7 @@ static double bound_quantized(DType dtype)
 /* Tensor cores have fewer bits than fp32 for a sum of 8-bit products. */
 static double bound_of(OpKind op, DType dtype)
 {
-    if (op == OP_swiglu_fp8 || op == OP_swiglu_grad_fp8) return bound_quantized(dtype);
+    if (op == OP_swiglu_fp8 || op == OP_swiglu_fp8_grad) return bound_quantized(dtype);
     const bool narrow = backend != BACKEND_cpu && op == OP_scaled_matmul;
     return fmax(bound(dtype) * rounds(op, dtype), narrow ? 0x1p-8 : 0);
 }
