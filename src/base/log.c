@@ -85,27 +85,45 @@ void log_line(const char *line)
     if (words.failed || !put("", "", "", &words)) put_plain(line);
 }
 
-static bool quiet;
+static const char mode_name[] = "ROOFSTEP_LOG";
+static const char *const modes[] = {[LOG_ALL] = "all", [LOG_PART] = "part", [LOG_QUIET] = "quiet"};
 
-void log_be_quiet(void)
+LogMode log_mode(void)
 {
-    quiet = true;
+    const char *word = getenv(mode_name);
+    for (int i = LOG_QUIET; word && i > LOG_ALL; i--) {
+        if (strcmp(word, modes[i]) == 0) return (LogMode)i;
+    }
+    return LOG_ALL;
 }
 
-bool log_is_quiet(void)
+void log_set_mode(LogMode mode)
 {
-    return quiet;
+    if (mode > log_mode()) setenv(mode_name, modes[mode], 1);
+}
+
+static void put_line_of(const char *fmt, va_list args)
+{
+    CLEANUP(text_free) Text words = {0};
+    put_words(&words, fmt, args);
+    (void)put(name, "", "", &words);
+}
+
+void log_error(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    put_line_of(fmt, args);
+    va_end(args);
 }
 
 void log_note(const char *fmt, ...)
 {
-    CLEANUP(text_free) Text words = {0};
     va_list args;
-    if (quiet) return;
+    if (log_mode() == LOG_QUIET) return;
     va_start(args, fmt);
-    put_words(&words, fmt, args);
+    put_line_of(fmt, args);
     va_end(args);
-    (void)put(name, "", "", &words);
 }
 
 void log_warning(const char *fmt, ...)

@@ -111,7 +111,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
     CLEANUP(sweep_free) Sweep sweep = {0};
     TRY(sweep_parse(&command->options, argc, argv, &settings, &sweep));
     settings.command_line = line;
-    if (settings.quiet) log_be_quiet();
+    if (settings.quiet) log_set_mode(LOG_QUIET);
     if (settings.help) {
         CLEANUP(text_free) Text text = {0};
         help_command(&text, command, help_columns());

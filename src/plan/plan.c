@@ -197,8 +197,8 @@ const char *plan_dtype_name(DType dtype)
 
 void plan_dtype_unknown(DType dtype, const char *where)
 {
-    log_note("%s does not know the dtype %s: this is a bug", where,
-             dtype < DT_COUNT ? plan_dtype_name(dtype) : "?");
+    log_error("%s does not know the dtype %s: this is a bug", where,
+              dtype < DT_COUNT ? plan_dtype_name(dtype) : "?");
     abort();
 }
 

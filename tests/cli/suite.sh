@@ -113,6 +113,10 @@ sed -i '/"name": "profile"/,/"state"/s/"done"/"waiting"/' broken/suite.json
 "$program" suite --resume broken >out 2>err </dev/null
 [ $? = 4 ] || fail 'a part failed: the exit code is not 4'
 grep -q '^  profile failed: .*; continuing with the next part$' err || fail 'the failure is not told when it happens'
+cp -r broken quiet
+"$program" suite --quiet --resume quiet >quiet.out 2>quiet.err </dev/null
+[ $? = 4 ] && grep -q '^  profile failed: ' quiet.err || fail "--quiet hides a part that failed: $(cat quiet.err)"
+! grep -v 'failed\|cannot\|warning\|not a directory\|Not a directory' quiet.err || fail "suite --quiet says more than what failed"
 grep -q '^- Missing: profile: .*; roofstep suite --resume broken runs it again\.$' out || fail 'the part that failed is not named'
 grep -q '^- Fastest: ' out && [ -s broken/tables.md ] || fail 'the rest is not there'
 if ! "$program" --version | grep -q '(no html)'; then

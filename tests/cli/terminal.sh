@@ -66,6 +66,7 @@ for command in '' bench attention profile memory precision warmup plan \
     forecast export compare validate report collective limits doctor suite; do
     for columns in 80 120; do
         on_terminal $columns ${command:+"$command"} --help
+        grep -q '^usage: roofstep' out || fail "roofstep $command --help says nothing"
         [ "$(widest out)" -le $columns ] || fail "roofstep $command --help at $columns: $(awk -v most=$columns 'length($0) > most' out | head -n 2)"
     done
 done
@@ -77,6 +78,10 @@ done
 grep -q '^| ' out || fail "--quiet takes the table away"
 "$program" bench "${tiny[@]}" --device cpu --warmup 1 --steps 3 --precision fp32,tf32 --quiet >out 2>err
 grep -q 'tf32' err || fail "--quiet does not tell of a cell that cannot run: $(cat err)"
+# What cannot be started is told all the same.
+printf '#!/nowhere\n' >nothing && chmod +x nothing
+"$program" compare --live --quiet ./nothing ./nothing -- bench --size tiny >out 2>err && fail "compare --live ran nothing"
+grep -q 'cannot start' err || fail "--quiet hides what cannot be started: $(cat err)"
 "$program" bench "${tiny[@]}" --device cpu --warmup 0 --steps 100000000 --sample-time 0s --timeout 12s >out 2>err
 grep -Eq '^1/1 .*step [0-9]+/100000000' err || fail "a cell of 12 s has no line after 10 s: $(cat err)"
 

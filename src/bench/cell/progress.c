@@ -10,6 +10,7 @@
 #include "bench/record/record_stat.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { BAR = 20, RECENT = 101, DEFAULT_COLUMNS = 80 };
@@ -19,8 +20,9 @@ void progress_begin(Progress *p, int n, double total)
 {
     const int columns = terminal_columns(STDERR_FILENO);
     *p = (Progress){.out = stderr,
-                    .live = log_colour() && !log_is_quiet(),
-                    .quiet = log_is_quiet(),
+                    .live = log_colour() && log_mode() != LOG_QUIET,
+                    .quiet = log_mode() == LOG_QUIET,
+                    .told_at = clock_seconds(),
                     .columns = columns ? columns : DEFAULT_COLUMNS,
                     .n = n,
                     .total = total};
@@ -150,10 +152,10 @@ static void note_steps(Progress *p, double fraction, double now)
 static void tell(Progress *p, const CellRecord *cell, double fraction, double now)
 {
     CLEANUP(text_free) Text words = {0};
-    if (p->quiet || now - fmax(p->told_at, p->started) < tell_after) return;
+    if (log_mode() != LOG_ALL || now - fmax(p->told_at, p->started) < tell_after) return;
     p->told_at = now;
     describe(p, cell, progress_eta(p, fraction, now), &words);
-    print_line(p, text_str(&words) + 1);
+    print_line(p, text_str(&words) + strspn(text_str(&words), " "));
 }
 
 void progress_draw(Progress *p, const CellRecord *cell, double now)

@@ -199,7 +199,7 @@ static int become_launcher(void *arg, int out)
     cpu_places_unbind();
     if (dup2(out, STDOUT_FILENO) < 0) return 1;
     execvp(argv[0], argv);
-    log_note("cannot start %s: %s", argv[0], strerror(errno));
+    log_error("cannot start %s: %s", argv[0], strerror(errno));
     return 1;
 }
 

@@ -36,7 +36,8 @@ static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
 static Status resume(Suite *suite, const Settings *settings)
 {
     for (int id = 0; id < OPTION_COUNT; id++) {
-        if (settings->given[id] && id != OPTION_RESUME && id != OPTION_DRY_RUN)
+        if (settings->given[id] && id != OPTION_RESUME && id != OPTION_DRY_RUN &&
+            id != OPTION_QUIET)
             return FAIL(ST_USAGE,
                         "--resume keeps the options the suite was started with: give no other");
     }

@@ -108,8 +108,9 @@ static int exec_command(void *arg, int out)
     const Start *start = arg;
     cpu_places_unbind();
     if (dup2(out, STDOUT_FILENO) < 0) return EXIT_FAILED;
+    log_set_mode(LOG_PART);
     execvp(start->argv[0], start->argv);
-    log_note("cannot start %s: %s", start->argv[0], strerror(errno));
+    log_error("cannot start %s: %s", start->argv[0], strerror(errno));
     return EXIT_FAILED;
 }
 

@@ -111,6 +111,7 @@ static void printed(void *self, const char *line)
 static void announce(Run *run, const SuiteCommand *command)
 {
     CLEANUP(text_free) Text text = {0};
+    if (run->progress.quiet) return;
     text_printf(&text, "[%d/%d] ", (int)run->id + 1, SUITE_PARTS);
     suite_parts_put_command(&text, command);
     text_printf(&text, "  (about %s; %s left)", human_eta(expected(run->suite, (int)run->id)).s,
@@ -125,8 +126,9 @@ static int exec_part(void *arg, int out)
     char **argv = arg;
     (void)out;
     cpu_places_unbind();
+    log_set_mode(LOG_PART);
     execv("/proc/self/exe", argv);
-    log_note("cannot start /proc/self/exe: %s; is /proc mounted?", strerror(errno));
+    log_error("cannot start /proc/self/exe: %s; is /proc mounted?", strerror(errno));
     return EXIT_FAILED;
 }
 
@@ -301,6 +303,7 @@ double suite_run_expected(const Suite *suite, SuitePartId id, bool stored)
 static void tell_skipped(Run *run)
 {
     CLEANUP(text_free) Text text = {0};
+    if (run->progress.quiet) return;
     text_printf(&text, "[%d/%d] %s: skipped: %s", (int)run->id + 1, SUITE_PARTS,
                 suite_parts_info[run->id].name, run->suite->parts[run->id].message);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));

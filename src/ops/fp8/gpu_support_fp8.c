@@ -88,14 +88,19 @@ const char *gpu_support_fp8_declines_gate(const Plan *plan, const Node *node)
     const Tensor *h = plan_in(plan, node, node->op == OP_swiglu_fp8 ? 0 : 1);
     QuantizePlace place[QUANTIZE_PLACES];
     const int n = quantize_places(node, place);
-    if (op_has_f64(plan, node) || h->dtype != DT_BF16) return "it makes 8-bit floats of bf16";
+    const Tensor *dg = node->op == OP_swiglu_fp8 ? NULL : plan_in(plan, node, 0);
+    if (h->dtype != DT_BF16 || (dg && dg->dtype != DT_BF16)) return "it makes 8-bit floats of bf16";
     if (plan_rows(h) % 16 || plan_width(h) % 16) return "it takes multiples of 16 rows and columns";
     for (int i = 0; i < n; i++) {
         for (int pair = 0; pair <= QUANTIZE_OUT_TRANSPOSED; pair += QUANTIZE_OUT_TRANSPOSED) {
             const Tensor *q = plan_out(plan, node, place[i].out + pair);
             const Tensor *scale = plan_out(plan, node, place[i].out + pair + 1);
             if (q && plan_elements(scale) != 1) return "it has one scale for all numbers";
-            if (q && i == 1 && q->dtype != DT_E4M3) return "it makes e4m3 of g";
+            const Tensor *first = plan_out(plan, node, place[i].out);
+            if (q && place[i].class_of == QUANTIZE_ACTIVATIONS && q->dtype != DT_E4M3)
+                return "it makes e4m3 of g";
+            if (q && first && q->dtype != first->dtype)
+                return "the numbers and the transposed ones differ in dtype";
         }
     }
     return NULL;

@@ -145,10 +145,9 @@ Status export_scales_declare(const ExportScales *scales, Safetensors *file, cons
     return ST_OK;
 }
 
-static bool makes(const Plan *plan, const Node *node, int scale)
+static bool is_among(const Made *made, int n, int scale)
 {
-    Made made[MOST_MADE];
-    for (int k = find_made(plan, node, made) - 1; k >= 0; k--) {
+    for (int k = 0; k < n; k++) {
         if (made[k].tensor == scale) return true;
     }
     return false;
@@ -157,9 +156,11 @@ static bool makes(const Plan *plan, const Node *node, int scale)
 Status export_scales_take(const ExportScales *scales, Session *session, const Node *node,
                           int64_t micro_batch)
 {
+    Made made[MOST_MADE];
+    const int n = find_made(session->plan, node, made);
     for (int i = 0; i < scales->n; i++) {
         const ExportScale *scale = &scales->list[i];
-        if (!makes(session->plan, node, scale->tensor)) continue;
+        if (!is_among(made, n, scale->tensor)) continue;
         TRY(session->api->sync(session->backend));
         TRY(session_download(session, scale->tensor,
                              scale->values + (size_t)micro_batch * scale->bytes));

@@ -96,6 +96,15 @@ static Linear sum_of(const Linears *l)
     return sum;
 }
 
+/* Casts that have no node of their own (model/transform_fp8_fuse.c). */
+static bool makes_in_8_bits(const ProfileView *fp8)
+{
+    for (int i = 0; i < fp8->n_ops; i++) {
+        if (strcmp(fp8->ops[i].op, plan_op_name(OP_swiglu_fp8)) == 0) return true;
+    }
+    return false;
+}
+
 /* ---- the table ---- */
 
 static double gain_of(const Linear *l)
@@ -165,6 +174,9 @@ static Status write_pair(Text *out, const ProfileTables *how, const Record *bf16
     table_note(&table, "of one step, forward and both gradients, all layers; casts: of activations "
                        "and gradients; pays from: the tokens of a micro-batch, were all but the "
                        "casts of weights in proportion to them");
+    if (makes_in_8_bits(&b))
+        table_note(&table, "SwiGLU and its gradient quantize what they make: that is in their "
+                           "time, and no cast here");
     const Status status = l.n > 0 ? table_write_next(out, how->format, &table) : ST_OK;
     free(l.list);
     return status;

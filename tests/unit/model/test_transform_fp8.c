@@ -253,6 +253,7 @@ static void check_fused(const Config *c, Mode mode, int gates, int gradients)
     start_step_on(&fused, BACKEND_cpu, "reference", 2);
     start_step_on(&apart, BACKEND_cpu, "reference", 2);
     if (mode == MODE_TRAIN) compare_whole_step(&fused, &apart, 2);
+    if (mode != MODE_TRAIN) assert_true(loss_of(&fused) == loss_of(&apart));
     close_step(&fused);
     close_step(&apart);
 }
@@ -273,6 +274,7 @@ static void test_fused(void **state)
     check_fused(&c, MODE_TRAIN, 1, 1);
     check_fused(&c, MODE_FWD_BWD, 1, 1);
     check_fused(&c, MODE_FWD, 1, 0);
+    check_fused(&c, MODE_FWD_GRAD, 1, 0);
     c.accumulate = 3;
     check_fused(&c, MODE_TRAIN, 1, 1);
     c.accumulate = 1;
