@@ -26,6 +26,7 @@ static void add_row(Table *table, const Datasheet *sheet)
 
 Status gpu_list_fill(Table *table)
 {
+    table->title = "GPUs by their data sheets";
     TABLE_COLUMNS(table, 2, "--gpu", "GPU", "GiB", "fp32", "tf32", "bf16", "fp16", "fp8", "GB/s",
                   "SMs", "L2 MiB", "W");
     TABLE_SPARE(table, "GPU", "L2 MiB", "SMs", "tf32", "fp16");

@@ -31,6 +31,7 @@ static Status add_row(Table *table, const char *name)
 
 Status model_list_fill(Table *table)
 {
+    table->title = "Bundled models";
     TABLE_COLUMNS(table, 1, "model", "parameters", "layers", "width", "heads / of k and v",
                   "vocabulary", "positions");
     for (int i = 0; model_file_names[i]; i++) TRY(add_row(table, model_file_names[i]));

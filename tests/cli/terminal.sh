@@ -28,6 +28,8 @@ widest() { LC_ALL=C.UTF-8 wc -L <"$1"; }
 rows() {
     on_terminal 80 "$@"
     grep -E '^ *[|│]' out >rows || fail "roofstep $*: no table: $(tail -n 2 out err)"
+    grep -B 1 -E '^\| [^|]*\|' out | head -n 1 | grep -qE '^[A-Z][^|]*$' ||
+        fail "roofstep $*: a table without a heading: $(head -n 2 out)"
     [ "$(widest rows)" -le 80 ] || fail "roofstep $*: a row of $(widest rows) columns: $(awk 'length($0) > 80' rows | head -n 2)"
 }
 

@@ -108,6 +108,7 @@ Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordS
     Limits limits;
     const Limits *machine;
     TRY(other_machine_read(settings, &limits, &machine));
+    table.title = "What would run";
     TABLE_COLUMNS(&table, 2, "cell", "measured", "parameters", "memory", "FLOPs a step",
                   "expected time");
     Status status = add_cells(&table, sweep, machine, known, &total);

@@ -127,6 +127,7 @@ Status forecast_check_write(Text *out, const char *format, const RecordSet *rows
     Table table = {0};
     Errors errors = {0};
     Status status = ST_OK;
+    table.title = "Forecasts beside what was measured";
     TABLE_COLUMNS(&table, 1, "step", "measured (ms)", "forecast (ms)", "error", "roofline's error",
                   "in the interval");
     TABLE_SPARE(&table, "in the interval");

@@ -118,6 +118,7 @@ static void note_devices(Table *table, const ForecastOutput *all)
 
 static void fill_all(Table *table, const ForecastOutput *all)
 {
+    table->title = "Forecast of every step";
     TABLE_COLUMNS(table, 2, "device", "cell", "step (ms)", "90 % are between (ms)", "tokens/s",
                   "% of limit", "memory", "fits");
     if (all->price > 0) table_column(table, "tokens for 1", "", true);
@@ -138,6 +139,7 @@ static void fill_all(Table *table, const ForecastOutput *all)
 
 static void fill_phases(Table *table, const StepForecast *f)
 {
+    table->title = "Phases of the step";
     TABLE_COLUMNS(table, 1, "phase", "time (ms)", "share");
     for (int p = 0; p < PHASE_COUNT; p++) {
         if (!(f->phase[p] > 0)) continue;
@@ -149,6 +151,7 @@ static void fill_phases(Table *table, const StepForecast *f)
 
 static void fill_top(Table *table, const StepForecast *f)
 {
+    table->title = "What would change first";
     TABLE_COLUMNS(table, 3, "what would change first", "op", "phase", "time (ms)",
                   "at the limit (ms)", "between (ms)");
     TABLE_SPARE(table, "op", "between (ms)");

@@ -89,6 +89,7 @@ void forecast_table_fill(Table *table, const PlanTables *tables)
     if (labels) table_column(table, "cell", "", false);
     table_column(table, "ranks", "", true);
     table_column(table, "parallel", "", false);
+    table->title = "Forecast of several ranks";
     TABLE_COLUMNS(table, 0, "memory", "sent", "communication (ms)", "exposed (ms)", "step (ms)",
                   "efficiency");
     TABLE_SPARE(table, "sent", "communication (ms)", "exposed (ms)");

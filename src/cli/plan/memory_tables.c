@@ -74,6 +74,7 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
     const Moments list = all_moments(p);
     const MemoryMoment *peak = &p->highest[MEMORY_LATER_STEP];
     const Node *node = &cell->model.plan.nodes[peak->node];
+    table->title = "What is alive at the peak of each phase";
     table_column(table, "alive at the peak of", "", false);
     for (int i = 0; i < list.n; i++) table_column(table, list.label[i], "MiB", true);
     TABLE_SPARE(table, "first step: forward (MiB)", "first step: backward (MiB)");
@@ -114,6 +115,7 @@ static void device_row(Table *table, const char *name, const Record *record, con
 static void device(Table *table, const Record *record)
 {
     double planned = 0, held = 0;
+    table->title = "What the device says";
     TABLE_COLUMNS(table, 1, "measured on the device", "size (MiB)");
     device_row(table, "reserved by the plan", record, "peak_reserved_mib");
     device_row(table, "held for it", record, "device_peak_mib");
@@ -163,6 +165,7 @@ static Status largest(Table *table, const MemoryCell *cell, int most)
     CLEANUP(array_free) MemorySaved *items = calloc((size_t)most + 1, sizeof *items);
     if (!items) return NO_MEMORY("for %d tensors", most);
     const int n = memory_profile_largest(p, peak->node, items, most);
+    table->title = "The largest tensors at the peak";
     TABLE_COLUMNS(table, 1, "largest at the peak", "size (MiB)", "of the peak");
     TABLE_COLUMNS(table, 5, "use", "shape", "made by", "at", "source");
     TABLE_SPARE(table, "made by", "of the peak", "use");
@@ -177,6 +180,7 @@ static void by_op(Table *table, const MemoryCell *cell)
     const MemoryProfile *p = &cell->profile;
     const size_t *usage = p->highest[MEMORY_LATER_STEP].usage;
     const size_t all = usage[MEMORY_ACTIVATION] + usage[MEMORY_RECOMPUTED];
+    table->title = "Which ops hold the peak";
     TABLE_COLUMNS(table, 1, "activations at the peak by op", "size (MiB)", "share");
     for (int op = 0; op < OP_COUNT; op++) {
         if (p->by_op[op] == 0) continue;
@@ -279,6 +283,7 @@ Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
     Table table = {0};
     bool ran = false;
     for (int i = 0; i < sweep->n; i++) ran = ran || cells[i].measured;
+    table.title = "Memory of every cell";
     TABLE_COLUMNS(&table, 1, "cell", "forward alone (MiB)", "peak (MiB)", "between steps (MiB)",
                   "gradients (MiB)", "activations (MiB)", "logits (MiB)",
                   "activation gradients, workspace (MiB)", "reserved (MiB)");

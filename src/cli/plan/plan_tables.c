@@ -48,6 +48,7 @@ static void summary(Table *table, const PlanTables *tables)
     const Sweep *sweep = tables->sweep;
     const PlanCell *cells = tables->cells;
     const bool roof = roof_known(cells, sweep->n);
+    table->title = "What a step takes";
     TABLE_COLUMNS(table, 1, "cell", "parameters", "FLOPs", "bytes", "FLOP/byte", "nodes", "peak",
                   "taken");
     if (roof) table_column(table, "least time", "", true);
@@ -131,6 +132,7 @@ static void fits(Table *table, const PlanTables *tables)
     const PlanCell *cells = tables->cells;
     const FitsColumns columns = fits_columns(sweep, cells);
     const char *whose = tables->machine ? " (that machine)" : " (this machine)";
+    table->title = "What fits";
     TABLE_COLUMNS(table, 1, "cell", "memory", "needs", "fits", "short by", "largest mode");
     if (columns.blocks) table_column(table, "recomputed blocks", "", true);
     TABLE_COLUMNS(table, 0, "largest batch", "largest ctx");
@@ -165,6 +167,7 @@ static void cost_row(Table *table, const char *name, const PhaseCost *cost)
 
 static void cost_by_phase(Table *table, const PlanCell *cell)
 {
+    table->title = "FLOPs and bytes of each phase";
     TABLE_COLUMNS(table, 1, "phase", "nodes", "FLOPs", "in matmuls", "bytes", "FLOP/byte");
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         const PhaseCost *cost = &cell->cost.phase[p];
@@ -181,6 +184,7 @@ static void cost_by_phase(Table *table, const PlanCell *cell)
 static void cost_by_part(Table *table, const PlanCell *cell)
 {
     const PhaseCost *step = &cell->cost.step;
+    table->title = "FLOPs and bytes of each part";
     TABLE_COLUMNS(table, 1, "part", "forward FLOPs", "backward FLOPs", "share of FLOPs", "bytes",
                   "share of bytes");
     for (int p = 0; p < PLAN_PART_COUNT; p++) {
@@ -204,6 +208,7 @@ static void memory_by_kind(Table *table, const PlanCell *cell)
 {
     const PlanMemory *m = &cell->memory;
     const size_t taken = m->need[cell->config->mode];
+    table->title = "Memory by use";
     TABLE_COLUMNS(table, 1, "memory", "size", "share of taken");
     for (int k = 0; k < TK_COUNT; k++) {
         if (m->kind[k]) memory_row(table, plan_kind_name((TensorKind)k), m->kind[k], taken);

@@ -197,6 +197,21 @@ void table_put_heading(Text *out, const char *label, const TableHeading *as)
     out->failed = out->failed || first.failed;
 }
 
+void table_put_label(Text *out, const Table *table)
+{
+    bool between = false;
+    text_puts(out, "tab:");
+    for (const char *c = table->title; *c; c++) {
+        const bool letter = (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9');
+        const bool capital = *c >= 'A' && *c <= 'Z';
+        if (letter || capital) {
+            if (between) text_puts(out, "-");
+            text_append(out, (const char[]){(char)(capital ? *c - 'A' + 'a' : *c)}, 1);
+        }
+        between = !letter && !capital;
+    }
+}
+
 void table_put_comments(Text *out, const Table *table, const char *prefix)
 {
     for (size_t i = 0; i < table->n_notes; i++) {

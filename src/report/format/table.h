@@ -79,5 +79,8 @@ typedef struct TableHeading {
  * step", "(ms)". */
 void table_put_heading(Text *out, const char *label, const TableHeading *as);
 
+/* Appends the title as a name to refer to the table by: "tab:time-of-each-phase". */
+void table_put_label(Text *out, const Table *table);
+
 /* Appends the notes as comment lines that start with `prefix`. */
 void table_put_comments(Text *out, const Table *table, const char *prefix);

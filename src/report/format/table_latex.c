@@ -16,10 +16,17 @@ static void put_heading(Text *out, const TableColumn *column)
 }
 
 /* A table larger than the page's text is shrunk to it, no other is stretched. */
-static void put_begin(Text *out)
+static void put_begin(Text *out, const Table *table)
 {
-    text_puts(out, "\\begin{table}[htbp]\n  \\centering\n"
-                   "  \\resizebox*{!}{\\ifdim\\totalheight>0.99\\textheight "
+    text_puts(out, "\\begin{table}[htbp]\n  \\centering\n");
+    if (table->title) {
+        text_puts(out, "  \\caption{");
+        put_text(out, table->title);
+        text_puts(out, "}\n  \\label{");
+        table_put_label(out, table);
+        text_puts(out, "}\n");
+    }
+    text_puts(out, "  \\resizebox*{!}{\\ifdim\\totalheight>0.99\\textheight "
                    "0.99\\textheight\\else\\totalheight\\fi}{%\n"
                    "  \\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n");
 }
@@ -29,7 +36,7 @@ static Status write_table(Text *out, const Table *table)
     text_puts(out, "% needs \\usepackage{booktabs,graphicx}\n");
     table_put_comments(out, table, "% ");
     if (table->n_columns == 0) return text_status(out);
-    put_begin(out);
+    put_begin(out, table);
     text_puts(out, "  \\begin{tabular}{");
     for (int c = 0; c < table->n_columns; c++) text_puts(out, table->columns[c].right ? "r" : "l");
     text_puts(out, "}\n    \\toprule\n    ");

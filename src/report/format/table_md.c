@@ -212,6 +212,7 @@ static Status write_table(Text *out, const Table *table)
     Hidden hidden = {.n = 0};
     fit(table, width, &hidden);
     cut(table, width);
+    if (terminal && table->title) text_printf(out, "%s\n", table->title);
     if (table->n_columns) put_heading(out, table, width);
     for (size_t r = 0; r < table_rows(table); r++) put_row(out, table, r, width);
     if (hidden.n || table->n_notes) text_puts(out, "\n");

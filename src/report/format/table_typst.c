@@ -12,8 +12,13 @@ static void put_text(Text *out, const char *text)
 static void put_headings(Text *out, const Table *table)
 {
     static const TableHeading heading = {put_text, "[#", " \\ #", "]"};
-    text_printf(out, "#layout(room => {\nlet whole = table(\n  columns: %d,\n  inset: 0.45em,\n",
-                table->n_columns);
+    if (table->title) {
+        text_puts(out, "#figure(kind: table, caption: ");
+        put_text(out, table->title);
+        text_puts(out, ", ");
+    }
+    text_printf(out, "%slayout(room => {\nlet whole = table(\n  columns: %d,\n  inset: 0.45em,\n",
+                table->title ? "" : "#", table->n_columns);
     text_puts(out, "  align: (");
     for (int c = 0; c < table->n_columns; c++) {
         text_puts(out, table->columns[c].right ? "right, " : "left, ");
@@ -28,10 +33,16 @@ static void put_headings(Text *out, const Table *table)
 
 /* A table wider than the page is written smaller; a hair more than is needed, for cells break at
  * once. */
-static void put_shrunk(Text *out)
+static void put_shrunk(Text *out, const Table *table)
 {
     text_puts(out, "set text(size: calc.min(1, 0.99 * room.width / measure(whole).width) * 1em)\n"
-                   "whole\n})\n");
+                   "whole\n})");
+    if (table->title) {
+        text_puts(out, ") <");
+        table_put_label(out, table);
+        text_puts(out, ">");
+    }
+    text_puts(out, "\n");
 }
 
 static Status write_table(Text *out, const Table *table)
@@ -49,7 +60,7 @@ static Status write_table(Text *out, const Table *table)
         text_puts(out, "\n");
     }
     text_puts(out, ")\n");
-    put_shrunk(out);
+    put_shrunk(out, table);
     return text_status(out);
 }
 

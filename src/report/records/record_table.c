@@ -215,6 +215,7 @@ Status record_table_write(Text *out, const char *format, const ReportInput *inpu
     Baseline baseline;
     if (input->baseline) TRY(baseline_find(&baseline, set, input->baseline));
     fill(&table, set, input->baseline ? &baseline : NULL);
+    if (strcmp(format, "page") != 0) table.title = "Every cell"; /* parts of the page have titles */
     TRY(table_write(out, format, &table));
     if (input->baseline && of_attention(set)) {
         table_free(&table);

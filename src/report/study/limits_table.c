@@ -83,6 +83,7 @@ static void put_columns(Table *table, const LimitsKey *key)
 {
     char threads[64];
     snprintf(threads, sizeof threads, "%d threads", key->threads);
+    table->title = "What this machine reaches";
     if (*key->gpu)
         TABLE_COLUMNS(table, 2, "limit", "unit", "measured", "range", "data sheet",
                       "% of data sheet");
