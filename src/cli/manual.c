@@ -104,7 +104,7 @@ static void put_command(Text *out, const Command *command)
     put_prose(out, command->summary);
     if (command->help) put_prose(out, command->help);
     for (int id = 0; id < OPTION_COUNT; id++) {
-        if (option_in(set->taken, id)) put_option(out, (OptionId)id, set);
+        if (option_takes(set, id) && id != OPTION_HELP) put_option(out, (OptionId)id, set);
     }
 }
 
