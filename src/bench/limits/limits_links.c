@@ -1,5 +1,5 @@
-/* Two sizes tell a and b of time = messages a + bytes / b (comm_link.h): a small one, and that of a bucket of
- * gradients. */
+/* Two sizes tell a and b of time = messages a + bytes / b (comm_link.h): that of a cache line, whose bytes cost
+ * next to nothing, and that of a bucket of gradients. */
 #include "bench/limits/limits_links.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 
 static const double too_busy = 0.1; /* share of the machine's time, as of other limits */
-static const int64_t small = 1024, large = 25000000;
+static const int64_t small = 64, large = 25000000;
 
 static Status find_key(LimitsKey *key)
 {
