@@ -110,7 +110,8 @@ static inline double tensor_size(const Step *s, int id)
     return sqrt(sum);
 }
 
-/* ||a / scale - b|| / ||b|| of tensors of two different plans. */
+/* ||a / scale - b|| / ||b|| of tensors of two different plans; of a b of zeros (the router of a model that
+ * renormalises one expert) ||a / scale||. */
 static inline double tensor_error(const Step *a, int id_a, double scale, const Step *b, int id_b)
 {
     const int64_t n = plan_elements(&b->model.plan.tensors[id_b]);
@@ -121,7 +122,7 @@ static inline double tensor_error(const Step *a, int id_a, double scale, const S
         difference += x * x;
         size += y * y;
     }
-    return sqrt(difference / size);
+    return size > 0 ? sqrt(difference / size) : sqrt(difference);
 }
 
 /* The bias of k adds the same to all scores of a query, but for what RoPE makes of it: softmax

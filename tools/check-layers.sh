@@ -6,7 +6,7 @@ files=$(find src -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def
 # shellcheck disable=SC2086 # names in src/ have no blanks
 awk '
 BEGIN {
-    n = split("base config plan backend ops ops/collective ops/fp8 ops/simd_cpu comm ops/gemm_cpu ops/cpu ops/collective_cpu ops/fp8_cpu ops/cuda ops/attention_cuda ops/fp8_cuda model exec prof " \
+    n = split("base config plan backend ops ops/collective ops/fp8 ops/experts ops/simd_cpu comm ops/gemm_cpu ops/cpu ops/collective_cpu ops/fp8_cpu ops/experts_cpu ops/cuda ops/attention_cuda ops/fp8_cuda model exec prof " \
         "bench/record bench/measure bench/limits bench/estimate bench/forecast bench/cell bench/study " \
         "report/format report/export report/records report/findings report/study report/profile report/memory " \
         "report/page report/validate cli cli/plan cli/forecast cli/suite cli/published cli/live cli/commands", order, " ")

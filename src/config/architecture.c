@@ -1,14 +1,19 @@
 #include "config/architecture.h"
 
-const ArchitectureInfo architecture_table[ARCHITECTURE_COUNT] = {
-#define ARCHITECTURE(id, class, type, family, ...) \
-    [ARCHITECTURE_##                               \
-        id] = {class, type, FAMILY_##family, {.architecture = ARCHITECTURE_##id, __VA_ARGS__}},
-#include "config/architectures.def"
+/* As the rows say it. */
+enum {
+    LLAMA = FAMILY_LLAMA,
+    NEOX = FAMILY_NEOX,
+    GPT2 = FAMILY_GPT2,
+    MIXTRAL = FAMILY_MIXTRAL,
+    QWEN3_MOE = FAMILY_QWEN3_MOE
 };
 
-/* As the rows say it. */
-enum { LLAMA = FAMILY_LLAMA, NEOX = FAMILY_NEOX, GPT2 = FAMILY_GPT2 };
+const ArchitectureInfo architecture_table[ARCHITECTURE_COUNT] = {
+#define ARCHITECTURE(id, class, type, families, ...) \
+    [ARCHITECTURE_##id] = {class, type, families, {.architecture = ARCHITECTURE_##id, __VA_ARGS__}},
+#include "config/architectures.def"
+};
 
 const ArchitectureField architecture_fields[] = {
 #define FIELD(families, name, kind, member, need) \

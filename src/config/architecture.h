@@ -6,12 +6,20 @@
 
 #include <stddef.h>
 
-/* Which names fields and parameters have in files. A field may be of several families. */
-typedef enum Family { FAMILY_OWN = 0, FAMILY_LLAMA = 1, FAMILY_NEOX = 2, FAMILY_GPT2 = 4 } Family;
+/* Which names fields and parameters have in files. A field may be of several families, and so may a class:
+ * Mixtral is a Llama with names of its own for experts. */
+typedef enum Family {
+    FAMILY_OWN = 0,
+    FAMILY_LLAMA = 1,
+    FAMILY_NEOX = 2,
+    FAMILY_GPT2 = 4,
+    FAMILY_MIXTRAL = 8,
+    FAMILY_QWEN3_MOE = 16
+} Family;
 
 typedef struct ArchitectureInfo {
     const char *class_name, *model_type; /* NULL of the project's own */
-    Family family;
+    unsigned families;
     ModelSpec silent; /* what a file means that does not say */
 } ArchitectureInfo;
 extern const ArchitectureInfo architecture_table[ARCHITECTURE_COUNT];

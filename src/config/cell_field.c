@@ -19,6 +19,7 @@ bool cell_field_applies(int id, const Config *c)
 {
     if ((id == OPTION_FP8_RECIPE || id == OPTION_FP8_LAYERS) && c->precision != PRECISION_FP8)
         return false;
+    if (id == OPTION_ROUTING && c->model.num_experts == 0) return false;
     if (id == OPTION_CURVE && c->curve == 0) return false;
     return cell_field_of(id, c->subject);
 }

@@ -82,6 +82,14 @@ bool config_linears_have(int64_t linears, int linear)
     return linear < LINEAR_COUNT && linears < CONFIG_LINEARS_SETS && (linears & 1 << linear);
 }
 
+ConfigText config_routing_text(double routing)
+{
+    ConfigText text = {"model"};
+    if (routing == CONFIG_ROUTING_EVEN) strcpy(text.s, "even");
+    if (routing > CONFIG_ROUTING_EVEN) snprintf(text.s, sizeof text.s, "skewed:%.15g", routing);
+    return text;
+}
+
 ConfigText config_recompute_text(int64_t recompute)
 {
     ConfigText text = {"none"};

@@ -107,6 +107,10 @@ typedef enum Subject {
 #define CONFIG_SCALE_DYNAMIC 0.0
 #define CONFIG_SCALE_NONE    (-1.0)
 
+/* Config.routing other than how many times its share one expert gets. */
+#define CONFIG_ROUTING_MODEL 0.0
+#define CONFIG_ROUTING_EVEN  1.0
+
 /* Config.recompute other than a number of blocks. */
 enum { CONFIG_RECOMPUTE_AUTO = -1, CONFIG_RECOMPUTE_NONE = 0, CONFIG_RECOMPUTE_BLOCK = 1 };
 
@@ -155,6 +159,8 @@ typedef struct Config {
         recompute_blocks; /* backward recomputes only the first blocks, this many; 0: all. Set by auto */
     int64_t head_rows; /* rows of the logits at a time, or CONFIG_HEAD_*; no option sets it */
     bool fp8_apart;    /* quantizing stays a node of its own, to be looked at; no option sets it */
+    double
+        routing; /* of models with experts: which ones a token goes through, CONFIG_ROUTING_* or a skew */
     int64_t warmup, steps;
     int64_t curve;      /* training steps on text, whose losses are the result; 0: none */
     double sample_time; /* seconds: stop sampling after this long; 0: no limit */
@@ -200,6 +206,8 @@ typedef struct ConfigText {
 } ConfigText;
 /* "dynamic", "none" or the number. */
 ConfigText config_loss_scale_text(double loss_scale);
+/* "model", "even" or "skewed:2". */
+ConfigText config_routing_text(double routing);
 /* "none", "block", "auto" or the number. */
 ConfigText config_recompute_text(int64_t recompute);
 

@@ -3,6 +3,7 @@
 #include "config/option_value.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* Says of which model a failure is. */
 static Status of_model(const Config *c, Status status)
@@ -35,6 +36,7 @@ static Status check_sizes(const Config *c)
     const ModelSpec *m = &c->model;
     const double layers = (double)m->num_layers, width = (double)m->d_model;
     const double heads = (double)m->num_heads * (double)model_spec_head_dim(m);
+    const double experts = (double)m->num_experts * (double)model_spec_expert_ff(m);
     const double ff = (double)m->d_ff, vocab = (double)m->vocab;
     const double ctx = (double)c->ctx, tokens = (double)c->batch * ctx;
     const Product products[] = {
@@ -43,6 +45,10 @@ static Status check_sizes(const Config *c)
         {"num_layers x d_model x d_model", layers * width * width},
         {"num_layers x d_model x num_heads x head width", layers * width * heads},
         {"num_layers x d_model x d_ff", layers * width * ff},
+        {"num_layers x experts x d_model x expert width", layers * experts * width},
+        {"num_layers x batch x ctx x experts of a token x width",
+         layers * tokens * (double)m->experts_per_token *
+             fmax(width, (double)model_spec_expert_ff(m))},
         {"batch x ctx x vocab", tokens * vocab},
         {"num_layers x batch x ctx x d_model", layers * tokens * width},
         {"num_layers x batch x ctx x num_heads x head width", layers * tokens * heads},
@@ -55,6 +61,22 @@ static Status check_sizes(const Config *c)
     return check_products(products, sizeof products / sizeof *products);
 }
 
+/* A token goes through an expert once at most. */
+static Status check_routing(const Config *c)
+{
+    const ModelSpec *m = &c->model;
+    if (c->routing == CONFIG_ROUTING_MODEL) return ST_OK;
+    if (m->num_experts == 0)
+        return FAIL(ST_USAGE, "--routing %s is for a model with experts: give one with --model",
+                    config_routing_text(c->routing).s);
+    const double most = (double)m->num_experts / (double)m->experts_per_token;
+    if (c->routing <= most) return ST_OK;
+    return FAIL(ST_USAGE,
+                "--routing %s: with %" PRId64 " of %" PRId64
+                " experts a token, one has %.6g times its share at most",
+                config_routing_text(c->routing).s, m->experts_per_token, m->num_experts, most);
+}
+
 static Status check_model(const Config *c)
 {
     const ModelSpec *m = &c->model;
@@ -64,6 +86,7 @@ static Status check_model(const Config *c)
                       "--accumulate %" PRId64 " sums gradients for the optimizer, which --mode %s "
                       "does not run; use --mode train",
                       c->accumulate, config_modes[c->mode]);
+    if (status == ST_OK) status = check_routing(c);
     if (status == ST_OK) status = check_sizes(c);
     return of_model(c, status);
 }

@@ -77,12 +77,12 @@ static Status require_field(const File *file, const ArchitectureField *field)
 
 static Status read_fields(const File *file)
 {
-    const unsigned family = file->architecture->family;
+    const unsigned families = file->architecture->families;
     for (const ArchitectureField *field = architecture_fields; field->name; field++) {
-        if (field->families & family) TRY(read_field(file, field));
+        if (field->families & families) TRY(read_field(file, field));
     }
     for (const ArchitectureField *field = architecture_fields; field->name; field++) {
-        if (field->families & family) TRY(require_field(file, field));
+        if (field->families & families) TRY(require_field(file, field));
     }
     return ST_OK;
 }
@@ -94,6 +94,16 @@ static Status read_flag_field(const File *file, const char *name, bool *out)
     return value ? field_value_flag(file->where, value, name, out) : ST_OK;
 }
 
+/* Does the architecture have a field of this name? */
+static bool is_read(const File *file, const char *name)
+{
+    for (const ArchitectureField *field = architecture_fields; field->name; field++) {
+        if ((field->families & file->architecture->families) && strcmp(field->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static Status refuse_unsupported(const File *file)
 {
     for (const NeutralField *field = architecture_neutral; field->name; field++) {
@@ -101,7 +111,7 @@ static Status refuse_unsupported(const File *file)
         const double number = json_is_boolean(value)  ? json_is_true(value)
                               : json_is_number(value) ? json_number_value(value)
                                                       : (double)NAN;
-        if (!value || number == field->value) continue;
+        if (!value || number == field->value || is_read(file, field->name)) continue;
         return WRONG(file, "%s is not supported; remove it to measure the model without it",
                      field->name);
     }
@@ -149,7 +159,7 @@ static Status read_activation(const File *file)
         {"gelu_fast", FEED_FORWARD_GELU_TANH}, {"gelu_pytorch_tanh", FEED_FORWARD_GELU_TANH},
     };
     const char *name =
-        file->architecture->family == FAMILY_GPT2 ? "activation_function" : "hidden_act";
+        file->architecture->families & FAMILY_GPT2 ? "activation_function" : "hidden_act";
     const json_t *value = field_value_get(file->root, name);
     const char *word = json_string_value(value);
     const bool gated = file->spec->feed_forward == FEED_FORWARD_SWIGLU;
@@ -205,7 +215,7 @@ static Status read_share(const File *file, const json_t *object)
 {
     static const char name[] = "partial_rotary_factor";
     Rope *rope = &file->spec->rope;
-    const bool neox = file->architecture->family == FAMILY_NEOX;
+    const bool neox = file->architecture->families & FAMILY_NEOX;
     const json_t *value = field_value_get(object, name);
     double share = rope->share;
     if (!value && !neox) value = field_value_get(file->root, name);
@@ -260,22 +270,21 @@ static Status read_layer_types(const File *file, const json_t *types)
     return ST_OK;
 }
 
-/* Mistral has a window unless it says null; Qwen only where use_sliding_window is true. */
+/* Mistral has a window unless it says null; Qwen only where use_sliding_window is true, and with experts in
+ * every layer. */
 static Status read_window(const File *file)
 {
     ModelSpec *spec = file->spec;
     const json_t *value = json_object_get(file->root, "sliding_window");
     const json_t *types = field_value_get(file->root, "layer_types");
     const json_t *from = field_value_get(file->root, "max_window_layers");
-    const bool by_layer = spec->window_from > 0; /* Mistral's window is in every layer */
-    bool used = spec->window > 0;
-    if (by_layer) {
-        used = false;
-        TRY(read_flag_field(file, "use_sliding_window", &used));
-        if (from)
-            TRY(field_value_whole(file->where, from, "max_window_layers",
-                                  (FieldBounds){0, INT32_MAX}, &spec->window_from));
-    }
+    const bool by_layer = spec->window_from > 0;
+    const bool by_flag = by_layer || spec->architecture == ARCHITECTURE_QWEN3_MOE;
+    bool used = spec->window > 0 && !by_flag;
+    if (by_flag) TRY(read_flag_field(file, "use_sliding_window", &used));
+    if (by_layer && from)
+        TRY(field_value_whole(file->where, from, "max_window_layers", (FieldBounds){0, INT32_MAX},
+                              &spec->window_from));
     if (json_is_null(value)) used = false;
     if (used && value) TRY(read_count(file, value, "sliding_window", &spec->window));
     if (by_layer && types) {
@@ -287,6 +296,22 @@ static Status read_window(const File *file)
         used = sliding;
     }
     if (!used) spec->window = spec->window_from = 0;
+    return ST_OK;
+}
+
+/* `mlp_only_layers`: layers without experts, whatever decoder_sparse_step says. */
+static Status read_dense_layers(const File *file)
+{
+    static const char name[] = "mlp_only_layers";
+    const json_t *list = field_value_get(file->root, name);
+    if (!(file->architecture->families & FAMILY_QWEN3_MOE) || !list) return ST_OK;
+    if (!json_is_array(list)) return WRONG(file, "%s is not a list of layers", name);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        int64_t layer = 0;
+        TRY(field_value_whole(file->where, json_array_get(list, i), name,
+                              (FieldBounds){0, 64 * MODEL_LAYER_WORDS - 1}, &layer));
+        file->spec->dense_layers[layer / 64] |= (uint64_t)1 << layer % 64;
+    }
     return ST_OK;
 }
 
@@ -304,7 +329,7 @@ static Status read_biases(const File *file)
 static Status read_dropout(const File *file)
 {
     for (const DropoutField *field = architecture_dropouts; field->name; field++) {
-        if (!(field->families & (unsigned)file->architecture->family)) continue;
+        if (!(field->families & file->architecture->families)) continue;
         const json_t *value = field_value_get(file->root, field->name);
         double share = field->share;
         if (value)
@@ -344,6 +369,7 @@ static Status read_spec(File *file)
     TRY(read_activation(file));
     if (file->spec->position == POSITION_HALVES) TRY(read_rope(file));
     TRY(read_window(file));
+    TRY(read_dense_layers(file));
     TRY(read_biases(file));
     TRY(read_dropout(file));
     return check(file);

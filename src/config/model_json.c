@@ -54,10 +54,19 @@ static json_t *window(const ModelSpec *s)
                      "use_sliding_window", 1, "max_window_layers", (json_int_t)s->window_from);
 }
 
-static void add_family(json_t *root, const ModelSpec *s, Family family)
+static json_t *dense_layers(const ModelSpec *s)
+{
+    json_t *list = json_array();
+    for (int64_t l = 0; l < 64 * MODEL_LAYER_WORDS; l++) {
+        if (s->dense_layers[l / 64] >> l % 64 & 1) json_array_append_new(list, json_integer(l));
+    }
+    return list;
+}
+
+static void add_family(json_t *root, const ModelSpec *s, unsigned families)
 {
     const char *act = activation(s->feed_forward);
-    if (family == FAMILY_GPT2) {
+    if (families & FAMILY_GPT2) {
         json_object_update_new(root, json_pack("{s:s, s:i, s:i, s:i}", "activation_function", act,
                                                "resid_pdrop", 0, "embd_pdrop", 0, "attn_pdrop", 0));
         return;
@@ -67,7 +76,8 @@ static void add_family(json_t *root, const ModelSpec *s, Family family)
                                            "rope_parameters", rope(&s->rope, true)));
     if (s->rope.scaling != ROPE_SCALING_NONE)
         json_object_set_new(root, "rope_scaling", rope(&s->rope, false));
-    if (family == FAMILY_LLAMA) json_object_update_new(root, window(s));
+    if (families & FAMILY_LLAMA) json_object_update_new(root, window(s));
+    if (families & FAMILY_QWEN3_MOE) json_object_set_new(root, "mlp_only_layers", dense_layers(s));
 }
 
 static void add_biases(json_t *root, const ModelSpec *s)
@@ -89,10 +99,10 @@ Status model_json_write(const ModelSpec *spec, Text *text)
     json_t *root = json_pack("{s:[s], s:s}", "architectures", architecture->class_name,
                              "model_type", architecture->model_type);
     for (const ArchitectureField *field = architecture_fields; field->name; field++) {
-        if (field->families & (unsigned)architecture->family)
+        if (field->families & architecture->families)
             json_object_set_new(root, field->name, field_value(&full, field));
     }
-    add_family(root, spec, architecture->family);
+    add_family(root, spec, architecture->families);
     add_biases(root, spec);
     char *dump = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     if (!dump) return NO_MEMORY("for a model's configuration");

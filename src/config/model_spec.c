@@ -75,6 +75,23 @@ static Status check_own_heads(const ModelSpec *m)
     return ST_OK;
 }
 
+static Status check_experts(const ModelSpec *m)
+{
+    enum { MOST_EXPERTS = 1024 }; /* that ops/experts/ takes */
+    if (m->num_experts > MOST_EXPERTS)
+        return FAIL(ST_USAGE, "%" PRId64 " experts are too many; at most %d", m->num_experts,
+                    MOST_EXPERTS);
+    if (m->experts_per_token > m->num_experts)
+        return FAIL(ST_USAGE, "a token cannot go through %" PRId64 " of %" PRId64 " experts",
+                    m->experts_per_token, m->num_experts);
+    if (m->num_experts > INT32_MAX / model_spec_expert_ff(m) ||
+        m->num_experts > INT32_MAX / m->d_model)
+        return FAIL(ST_USAGE,
+                    "%" PRId64 " experts of %" PRId64 " are too wide; at most %d together",
+                    m->num_experts, model_spec_expert_ff(m), INT32_MAX);
+    return ST_OK;
+}
+
 Status model_spec_check(const ModelSpec *m)
 {
     const int64_t kv_heads = model_spec_kv_heads(m);
@@ -85,6 +102,7 @@ Status model_spec_check(const ModelSpec *m)
     if (m->num_heads % kv_heads != 0)
         return FAIL(ST_USAGE, "%" PRId64 " key-value heads do not divide %" PRId64 " heads",
                     kv_heads, m->num_heads);
+    if (m->num_experts > 0) TRY(check_experts(m));
     const int64_t head_dim = model_spec_head_dim(m), rotary = model_spec_rotary_dim(m);
     if (m->num_heads > INT32_MAX / head_dim)
         return FAIL(ST_USAGE, "%" PRId64 " heads of %" PRId64 " elements are too wide; at most %d",
@@ -115,12 +133,38 @@ int64_t model_spec_rotary_dim(const ModelSpec *spec)
     return (int64_t)((double)model_spec_head_dim(spec) * spec->rope.share);
 }
 
+int64_t model_spec_expert_ff(const ModelSpec *spec)
+{
+    return spec->expert_ff ? spec->expert_ff : spec->d_ff;
+}
+
+bool model_spec_has_experts(const ModelSpec *spec, int64_t layer)
+{
+    const bool dense =
+        layer / 64 < MODEL_LAYER_WORDS && (spec->dense_layers[layer / 64] >> layer % 64 & 1);
+    const int64_t step = spec->sparse_step ? spec->sparse_step : 1;
+    return spec->num_experts > 0 && !dense && (layer + 1) % step == 0;
+}
+
 /* FNV-1a, 64 bits. */
 static uint64_t hash_number(uint64_t hash, double value)
 {
     unsigned char bytes[sizeof value];
     memcpy(bytes, &value, sizeof value);
     for (size_t i = 0; i < sizeof bytes; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* A model without experts has the hash that it had before there were any. */
+static uint64_t hash_experts(uint64_t hash, const ModelSpec *spec)
+{
+    if (spec->num_experts == 0) return hash;
+    hash = hash_number(hash, (double)spec->num_experts);
+    hash = hash_number(hash, (double)spec->experts_per_token);
+    hash = hash_number(hash, (double)model_spec_expert_ff(spec));
+    hash = hash_number(hash, spec->norm_topk);
+    for (int64_t l = 0; l < spec->num_layers; l++)
+        hash = hash_number(hash, model_spec_has_experts(spec, l));
     return hash;
 }
 
@@ -157,6 +201,7 @@ ModelHash model_spec_hash(const ModelSpec *spec)
     };
     uint64_t hash = 0xcbf29ce484222325;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) hash = hash_number(hash, fields[i]);
+    hash = hash_experts(hash, spec);
     ModelHash text;
     snprintf(text.s, sizeof text.s, "%012llx", (unsigned long long)(hash >> 16));
     return text;

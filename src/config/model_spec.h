@@ -36,6 +36,9 @@ typedef enum Architecture {
     ARCHITECTURE_COUNT
 } Architecture;
 
+/* A bit for each layer: as many as cell_fields.def allows. */
+enum { MODEL_LAYER_WORDS = 1024 / 64 };
+
 typedef struct Rope {
     double theta;
     double share; /* of each head's elements that are rotated: the first ones */
@@ -59,6 +62,12 @@ typedef struct ModelSpec {
     int64_t positions; /* the longest context; 0: any */
     Rope rope;
     FeedForward feed_forward;
+    int64_t num_experts;       /* of a feed-forward; 0: it has none */
+    int64_t experts_per_token; /* those that a token goes through */
+    int64_t expert_ff;         /* width of an expert; 0: d_ff */
+    int64_t sparse_step;       /* layers whose number, from 1 on, it divides have experts; 0: all */
+    uint64_t dense_layers[MODEL_LAYER_WORDS]; /* bit l: layer l has none, whatever the step is */
+    bool norm_topk;                           /* the weights of a token's experts sum to 1 */
     int64_t window;      /* a query attends to its last keys, this many; 0: to all before it */
     int64_t window_from; /* the first layer that has the window */
     bool qkv_bias, output_bias, feed_forward_bias;
@@ -88,6 +97,8 @@ bool model_spec_has_window(const ModelSpec *spec); /* in one layer or more */
 int64_t model_spec_kv_heads(const ModelSpec *spec);
 int64_t model_spec_head_dim(const ModelSpec *spec);
 int64_t model_spec_rotary_dim(const ModelSpec *spec); /* elements of a head that RoPE rotates */
+int64_t model_spec_expert_ff(const ModelSpec *spec);
+bool model_spec_has_experts(const ModelSpec *spec, int64_t layer);
 
 /* A hash of every field that changes the computation, not of names: 12 hex digits. */
 typedef struct ModelHash {

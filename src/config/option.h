@@ -41,6 +41,7 @@ typedef enum OptionKind {
     OPTION_KIND_DEVICE,
     OPTION_KIND_SCALE,     /* of the loss: dynamic, none or a number */
     OPTION_KIND_RECOMPUTE, /* none, block, auto or a number of blocks */
+    OPTION_KIND_ROUTING,   /* model, even or skewed:X */
     OPTION_KIND_LINEARS,   /* all, auto, none, or linear layers with + between */
     OPTION_KIND_FORMAT,    /* one of the command's */
     OPTION_KIND_TEXT,

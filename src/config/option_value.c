@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/suggest.h"
 #include "config/model_file.h"
+#include "config/option_forms.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -102,22 +103,6 @@ static Status read_device(const char *s, OptionValue *out)
     return read_listed(s, words, out);
 }
 
-static Status read_scale(OptionId id, const char *s, double *out)
-{
-    if (strcasecmp(s, "dynamic") == 0) {
-        *out = CONFIG_SCALE_DYNAMIC;
-        return ST_OK;
-    }
-    if (strcasecmp(s, "none") == 0) {
-        *out = CONFIG_SCALE_NONE;
-        return ST_OK;
-    }
-    if (parse_real(s, out) != ST_OK || *out <= 0)
-        return FAIL(ST_USAGE, "%s is neither dynamic, none nor a positive number",
-                    human_quote(s).s);
-    return check_real(id, *out);
-}
-
 /* "8" is most likely meant as GiB, "16384" as MiB. */
 static Status refuse_bytes(OptionId id, const char *s, int64_t bytes)
 {
@@ -135,62 +120,6 @@ static Status read_bytes(OptionId id, const char *s, int64_t *out)
     TRY(parse_bytes(s, out));
     if ((double)*out >= option_table[id].min) return option_value_check_integer(id, *out);
     return refuse_bytes(id, s, *out);
-}
-
-static Status read_recompute(OptionId id, const char *s, int64_t *out)
-{
-    static const struct {
-        const char *word;
-        int64_t value;
-    } words[] = {{"none", CONFIG_RECOMPUTE_NONE},
-                 {"block", CONFIG_RECOMPUTE_BLOCK},
-                 {"auto", CONFIG_RECOMPUTE_AUTO}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        *out = words[i].value;
-        if (strcasecmp(s, words[i].word) == 0) return ST_OK;
-    }
-    if (parse_int(s, out) != ST_OK || *out < 1)
-        return FAIL(ST_USAGE, "%s is neither none, block, auto nor a number of blocks",
-                    human_quote(s).s);
-    return option_value_check_integer(id, *out);
-}
-
-/* "w1" is what "w13" is called where the feed-forward has no gate. */
-static bool find_linear(const char *word, size_t n, int *linear)
-{
-    if (n == 2 && strncasecmp(word, "w1", n) == 0) {
-        *linear = LINEAR_W13;
-        return true;
-    }
-    for (*linear = 0; *linear < LINEAR_COUNT; ++*linear) {
-        const char *own = config_linears[*linear];
-        if (strlen(own) == n && strncasecmp(word, own, n) == 0) return true;
-    }
-    return false;
-}
-
-static Status read_linears(const char *s, int64_t *out)
-{
-    static const int64_t whole[] = {CONFIG_LINEARS_ALL, CONFIG_LINEARS_AUTO, CONFIG_LINEARS_NONE};
-    int64_t set = 0;
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        *out = whole[i];
-        if (strcasecmp(s, config_linears_text(whole[i]).s) == 0) return ST_OK;
-    }
-    for (const char *word = s;; word++) {
-        const size_t n = strcspn(word, "+");
-        int linear = 0;
-        if (!find_linear(word, n, &linear))
-            return FAIL(ST_USAGE,
-                        "%s is neither all, auto, none nor some of qkv, output, w13 and w2, as "
-                        "w13+w2",
-                        human_quote(s).s);
-        set |= 1 << linear;
-        word += n;
-        if (!*word) break;
-    }
-    *out = set == CONFIG_LINEARS_SETS - 1 ? CONFIG_LINEARS_ALL : set;
-    return ST_OK;
 }
 
 static Status read_model(const char *s, OptionValue *out)
@@ -226,11 +155,16 @@ Status option_value_read(OptionId id, const char *s, OptionValue *out)
         TRY(parse_percent(s, &out->real));
         break;
     case OPTION_KIND_SCALE:
-        return read_scale(id, s, &out->real);
+        TRY(option_forms_scale(s, &out->real));
+        return out->real > 0 ? check_real(id, out->real) : ST_OK;
+    case OPTION_KIND_ROUTING:
+        TRY(option_forms_routing(s, &out->real));
+        break;
     case OPTION_KIND_RECOMPUTE:
-        return read_recompute(id, s, &out->number);
+        TRY(option_forms_recompute(s, &out->number));
+        return out->number > 0 ? option_value_check_integer(id, out->number) : ST_OK;
     case OPTION_KIND_LINEARS:
-        return read_linears(s, &out->number);
+        return option_forms_linears(s, &out->number);
     case OPTION_KIND_CHOICE:
         return option_value_read_word(s, option_table[id].words, &out->number);
     case OPTION_KIND_PRESET:
@@ -279,7 +213,7 @@ static bool is_real(OptionId id)
 {
     const OptionKind kind = option_table[id].kind;
     return kind == OPTION_KIND_REAL || kind == OPTION_KIND_SECONDS || kind == OPTION_KIND_PERCENT ||
-           kind == OPTION_KIND_SCALE;
+           kind == OPTION_KIND_SCALE || kind == OPTION_KIND_ROUTING;
 }
 
 OptionValue option_value_load(OptionId id, const void *owner)
@@ -377,6 +311,7 @@ ConfigText option_value_text(OptionId id, const Config *config)
     const OptionValue value = option_value_load(id, config);
     ConfigText text = {""};
     if (option_table[id].kind == OPTION_KIND_SCALE) return config_loss_scale_text(value.real);
+    if (option_table[id].kind == OPTION_KIND_ROUTING) return config_routing_text(value.real);
     if (option_table[id].kind == OPTION_KIND_RECOMPUTE) return config_recompute_text(value.number);
     if (option_table[id].kind == OPTION_KIND_LINEARS) return config_linears_text(value.number);
     if (is_word(id))

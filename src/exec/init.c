@@ -85,13 +85,13 @@ static Status upload_param(Session *s, const Model *model, int param, const Host
     return ST_OK;
 }
 
-Status init_param(Session *s, const Model *model, int param, const float *values)
+Status init_param(Session *s, const Model *model, int param, int64_t first, int64_t n,
+                  const float *values)
 {
-    const int64_t all = param_values_count(model, param);
-    CLEANUP(array_free) void *scratch = malloc((size_t)i64_min(all, CHUNK) * sizeof(double));
+    CLEANUP(array_free) void *scratch = malloc((size_t)i64_min(n, CHUNK) * sizeof(double));
     if (!scratch) return NO_MEMORY("for initial values");
-    for (int64_t first = 0; first < all; first += CHUNK)
-        TRY(param_values_write(s, model, param, first, i64_min(all - first, CHUNK), values + first,
+    for (int64_t i = 0; i < n; i += CHUNK)
+        TRY(param_values_write(s, model, param, first + i, i64_min(n - i, CHUNK), values + i,
                                scratch));
     return ST_OK;
 }
@@ -206,6 +206,36 @@ static Status upload_all_rope(Session *s, const Model *model)
     return ST_OK;
 }
 
+/* Does token n go through the expert that has `skew` times its share? Evenly among the tokens. */
+static bool goes_to_fullest(int64_t n, double skew, int64_t K, int64_t E)
+{
+    const double share = skew * (double)K / (double)E;
+    return floor((double)(n + 1) * share + 1e-9) > floor((double)n * share + 1e-9);
+}
+
+/* Expert 0 is the fullest; the other choices go round the others. Without skew all go round all. */
+static void route_tokens(int32_t *choice, int64_t tokens, const ModelSpec *spec, double skew)
+{
+    const int64_t E = spec->num_experts, K = spec->experts_per_token;
+    const bool even = skew <= CONFIG_ROUTING_EVEN;
+    for (int64_t n = 0, next = 0; n < tokens; n++) {
+        int64_t j = 0;
+        if (!even && goes_to_fullest(n, skew, K, E)) choice[n * K + j++] = 0;
+        for (; j < K; j++, next++)
+            choice[n * K + j] = (int32_t)(even || E == 1 ? next % E : 1 + next % (E - 1));
+    }
+}
+
+static Status upload_choice(Session *s, const Model *model)
+{
+    if (model->given_choice == PLAN_NONE) return ST_OK;
+    const Tensor *shape = &model->plan.tensors[model->given_choice];
+    CLEANUP(array_free) int32_t *choice = malloc(plan_bytes(shape));
+    if (!choice) return NO_MEMORY("for the experts of each token");
+    route_tokens(choice, plan_rows(shape), &model->config.model, model->config.routing);
+    return session_upload(s, model->given_choice, choice);
+}
+
 static Status upload_state(Session *s, const Model *model)
 {
     if (model->fp8.amax != PLAN_NONE) /* nothing has been seen yet */
@@ -230,6 +260,7 @@ Status init_session(Session *s, const Model *model)
     TRY(upload_random(s, model));
     TRY(init_batch(s, model, 0));
     TRY(upload_all_rope(s, model));
+    TRY(upload_choice(s, model));
     TRY(upload_state(s, model));
     const size_t moments = s->binding->mem.region[TK_MOMENT];
     if (moments) TRY(s->api->clear(s->backend, s->region[TK_MOMENT], moments));

@@ -12,6 +12,8 @@ Status init_session(Session *s, const Model *model);
 Status init_batch(Session *s, const Model *model, int number);
 /* Elements [first, first + n) of a parameter as init_session() makes them, without a session. */
 void init_param_values(const Model *model, int param, int64_t first, int64_t n, float *values);
-/* Another value for one parameter, in fp32, row after row. The setup phase must run again after the last. */
-Status init_param(Session *s, const Model *model, int param, const float *values);
+/* Other values for elements [first, first + n) of a parameter, in fp32. The setup phase must run again
+ * after the last. */
+Status init_param(Session *s, const Model *model, int param, int64_t first, int64_t n,
+                  const float *values);
 extern const int init_line; /* source line of init_session(), like OpDef.line */

@@ -185,6 +185,11 @@ static Status check_other(const SafetensorsReader *weights, const ModelSpec *spe
                     "%s: %s has no tensor %s: is config.json that of these weights? Otherwise"
                     " remove the tensor",
                     path.s, class_name, human_quote(name).s);
+    if (is.expert >= spec->num_experts)
+        return FAIL(ST_USAGE,
+                    "%s: the tensor %s is of an expert beyond the %" PRId64
+                    " of config.json: correct it there",
+                    path.s, human_quote(name).s, spec->num_experts);
     if (is.layer < spec->num_layers)
         return FAIL(ST_USAGE,
                     "%s: config.json gives the model no tensor %s: correct it there (biases are"
@@ -273,7 +278,8 @@ Status weights_load(Session *s, const Model *model, const FileTensors *list,
         TRY(read_tensor(weights, t, values));
         for (int p = 0; p < t->n_parts; p++) {
             float *part = part_of(t, p, values, values + most.any);
-            TRY(init_param(s, model, t->part[p], part));
+            TRY(init_param(s, model, t->part[p], t->first_row * t->cols, t->rows[p] * t->cols,
+                           part));
         }
     }
     TRY(session_run(s, PHASE_SETUP));

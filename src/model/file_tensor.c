@@ -7,45 +7,69 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const prefixes[] = {
-#define FILE_PREFIX(family, prefix) [FAMILY_##family] = prefix,
+/* As the lines say it. */
+enum {
+    LLAMA = FAMILY_LLAMA,
+    NEOX = FAMILY_NEOX,
+    GPT2 = FAMILY_GPT2,
+    MIXTRAL = FAMILY_MIXTRAL,
+    QWEN3_MOE = FAMILY_QWEN3_MOE
+};
+
+static const struct {
+    unsigned families;
+    const char *prefix;
+} prefixes[] = {
+#define FILE_PREFIX(families, prefix) {families, prefix},
 #include "model/parameter_names.def"
 };
 
 static const struct {
-    Family family;
+    unsigned families;
     const char *end;
 } buffers[] = {
-#define FILE_BUFFER(family, end) {FAMILY_##family, end},
+#define FILE_BUFFER(families, end) {families, end},
 #include "model/parameter_names.def"
 };
 
 /* A line of the table. */
 typedef struct Line {
-    Family family;
+    unsigned families;
     const char *name;
     FileForm form;
     const char *parts[FILE_TENSOR_PARTS]; /* NULL after the last */
 } Line;
 
 static const Line lines[] = {
-#define FILE_TENSOR(family, name, form, ...) \
-    {FAMILY_##family, name, FILE_FORM_##form, {__VA_ARGS__}},
+#define FILE_TENSOR(families, name, form, ...) {families, name, FILE_FORM_##form, {__VA_ARGS__}},
 #include "model/parameter_names.def"
 };
 enum { N_LINES = sizeof lines / sizeof *lines };
 
-static const char layer_mark[] = ".N.";
+static const char layer_mark[] = ".N.", expert_mark[] = ".E.";
 
 static bool is_of_layer(const Line *line)
 {
     return strstr(line->name, layer_mark) != NULL;
 }
 
+static bool is_of_expert(const Line *line)
+{
+    return strstr(line->name, expert_mark) != NULL;
+}
+
+static const char *prefix_of(unsigned families)
+{
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        if (prefixes[i].families & families) return prefixes[i].prefix;
+    }
+    return "";
+}
+
 /* The tensors while they are being found: one for each line and layer, parts PLAN_NONE until they are. */
 typedef struct Search {
     const Model *model;
-    Family family;
+    unsigned families;
     int layers;
     FileTensor *found; /* [line][layer] */
 } Search;
@@ -58,40 +82,57 @@ static Status no_name(const char *parameter)
 
 /* ---- names ---- */
 
-static void name_tensor(FileTensor *t, const Line *line, int layer)
+/* The line's name, its marks replaced by numbers. */
+static void name_tensor(FileTensor *t, const Line *line, int layer, int64_t expert)
 {
-    const char *mark = strstr(line->name, layer_mark);
-    const char *prefix = prefixes[line->family];
-    if (mark) {
-        snprintf(t->name, sizeof t->name, "%.*s.%d.%s", (int)(mark - line->name), line->name, layer,
-                 mark + strlen(layer_mark));
-    } else {
-        snprintf(t->name, sizeof t->name, "%s", line->name);
-    }
+    const char *prefix = prefix_of(line->families);
     const size_t n = strlen(prefix);
+    size_t length = 0;
+    for (const char *c = line->name; *c && length < sizeof t->name - 1;) {
+        const bool number = strncmp(c, layer_mark, 3) == 0 || strncmp(c, expert_mark, 3) == 0;
+        const size_t room = sizeof t->name - length;
+        if (number)
+            length += (size_t)snprintf(t->name + length, room, ".%lld",
+                                       c[1] == 'N' ? (long long)layer : (long long)expert);
+        else
+            t->name[length++] = *c;
+        c += number ? 2 : 1;
+    }
+    t->name[length < sizeof t->name ? length : sizeof t->name - 1] = 0;
     t->bare = strncmp(t->name, prefix, n) == 0 ? t->name + n : t->name;
 }
 
-/* Is `name` one of a line's, and of which layer? */
-static bool is_named(const char *line, const char *name, int64_t *layer)
+/* Reads a number of at most nine digits; false where there is none. */
+static bool read_number(const char **text, int64_t *number)
 {
-    const char *mark = strstr(line, layer_mark);
-    *layer = -1;
-    if (!mark) return strcmp(line, name) == 0;
-    const size_t head = (size_t)(mark + 1 - line);
-    if (strncmp(line, name, head) != 0) return false;
-    const size_t digits = strspn(name + head, "0123456789");
+    const size_t digits = strspn(*text, "0123456789");
     if (digits == 0 || digits > 9) return false;
-    *layer = strtol(name + head, NULL, 10);
-    return strcmp(name + head + digits, mark + strlen(layer_mark) - 1) == 0;
+    *number = strtol(*text, NULL, 10);
+    *text += digits;
+    return true;
 }
 
-static bool is_buffer(Family family, const char *name)
+/* Is `name` one of a line's, and of which layer and expert? */
+static bool is_named(const char *line, const char *name, FileName *is)
+{
+    is->layer = is->expert = -1;
+    while (*line && *name) {
+        const bool layer = strncmp(line, layer_mark, 3) == 0;
+        const bool number = layer || strncmp(line, expert_mark, 3) == 0;
+        if (*line++ != *name++) return false;
+        if (!number) continue;
+        if (!read_number(&name, layer ? &is->layer : &is->expert)) return false;
+        line++;
+    }
+    return *line == *name;
+}
+
+static bool is_buffer(unsigned families, const char *name)
 {
     const size_t n = strlen(name);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         const size_t end = strlen(buffers[i].end);
-        if (buffers[i].family != family || n < end) continue;
+        if (!(buffers[i].families & families) || n < end) continue;
         const char *at = name + n - end;
         if (strcmp(at, buffers[i].end) == 0 && (at == name || at[-1] == '.')) return true;
     }
@@ -100,20 +141,20 @@ static bool is_buffer(Family family, const char *name)
 
 FileName file_tensor_identify(Architecture architecture, const char *name)
 {
-    const Family family = architecture_table[architecture].family;
-    FileName is = {.layer = -1};
-    if (is_buffer(family, name)) return (FileName){FILE_NAME_BUFFER, -1};
+    const unsigned families = architecture_table[architecture].families;
+    const char *prefix = prefix_of(families);
+    FileName is;
+    if (is_buffer(families, name)) return (FileName){FILE_NAME_BUFFER, -1, -1};
     for (int i = 0; i < N_LINES; i++) {
-        const size_t prefix = strlen(prefixes[lines[i].family]);
-        if (lines[i].family != family) continue;
-        const bool has_prefix = strncmp(lines[i].name, prefixes[family], prefix) == 0;
-        if (!is_named(lines[i].name, name, &is.layer) &&
-            !(has_prefix && is_named(lines[i].name + prefix, name, &is.layer)))
+        if (!(lines[i].families & families)) continue;
+        const bool has_prefix = strncmp(lines[i].name, prefix, strlen(prefix)) == 0;
+        if (!is_named(lines[i].name, name, &is) &&
+            !(has_prefix && is_named(lines[i].name + strlen(prefix), name, &is)))
             continue;
         is.kind = strcmp(lines[i].parts[0], "lm_head") == 0 ? FILE_NAME_HEAD : FILE_NAME_PARAMETER;
         return is;
     }
-    return (FileName){FILE_NAME_UNKNOWN, -1};
+    return (FileName){FILE_NAME_UNKNOWN, -1, -1};
 }
 
 /* "layers.3.ln1" is "ln1" of layer 3; other names are of layer 0. */
@@ -134,7 +175,8 @@ static int *find_place(const Search *s, const char *name)
     const char *tail = split_name(name, &layer);
     if (layer < 0 || layer >= s->layers) return NULL;
     for (int i = 0; i < N_LINES; i++) {
-        if (lines[i].family != s->family || is_of_layer(&lines[i]) != (tail != name)) continue;
+        if (!(lines[i].families & s->families) || is_of_layer(&lines[i]) != (tail != name))
+            continue;
         for (int p = 0; p < FILE_TENSOR_PARTS && lines[i].parts[p]; p++) {
             if (strcmp(lines[i].parts[p], tail) == 0)
                 return &s->found[i * s->layers + layer].part[p];
@@ -181,6 +223,21 @@ FileRow file_tensor_row(const FileTensor *tensor, int part, int64_t row)
 
 /* ---- the list ---- */
 
+/* The parameter's rows, shared evenly among experts. */
+static Status take_experts(FileTensors *out, const Search *s, int line, int layer)
+{
+    FileTensor t = s->found[line * s->layers + layer];
+    const int64_t experts = s->model->config.model.num_experts;
+    t.rows[0] /= experts;
+    t.dim[0] = t.rows[0];
+    for (int64_t e = 0; e < experts; e++) {
+        t.first_row = e * t.rows[0];
+        out->tensors[out->n] = t;
+        name_tensor(&out->tensors[out->n++], &lines[line], layer, e);
+    }
+    return ST_OK;
+}
+
 /* The tensor joins the list if the plan has its parameters: all of them, or none. */
 static Status take(FileTensors *out, const Search *s, int line, int layer)
 {
@@ -192,8 +249,9 @@ static Status take(FileTensors *out, const Search *s, int line, int layer)
     if (known < t->n_parts) return no_name(lines[line].parts[0]);
     t->form = lines[line].form;
     set_shape(t, s->model);
+    if (is_of_expert(&lines[line])) return take_experts(out, s, line, layer);
     out->tensors[out->n] = *t;
-    name_tensor(&out->tensors[out->n++], &lines[line], layer);
+    name_tensor(&out->tensors[out->n++], &lines[line], layer, -1);
     return ST_OK;
 }
 
@@ -210,7 +268,7 @@ static Status take_all(FileTensors *out, const Search *s)
 {
     for (int i = 0; i < N_LINES; i++) {
         int end = i + 1;
-        if (lines[i].family != s->family) continue;
+        if (!(lines[i].families & s->families)) continue;
         if (!is_of_layer(&lines[i])) {
             TRY(take(out, s, i, 0));
             continue;
@@ -255,11 +313,13 @@ Status file_tensor_list(FileTensors *out, const Model *model)
 {
     const ModelSpec *spec = &model->config.model;
     Search s = {.model = model,
-                .family = architecture_table[spec->architecture].family,
+                .families = architecture_table[spec->architecture].families,
                 .layers = (int)spec->num_layers};
-    *out = (FileTensors){.tensors = calloc((size_t)model->n_params + 1, sizeof *out->tensors)};
+    const size_t of_each = (size_t)(spec->num_experts > 0 ? spec->num_experts : 1);
+    *out = (FileTensors){.tensors =
+                             calloc((size_t)model->n_params * of_each + 1, sizeof *out->tensors)};
     if (!out->tensors) return NO_MEMORY("for the names of parameters");
-    if (s.family == FAMILY_OWN) {
+    if (s.families == FAMILY_OWN) {
         take_own(out, model);
         return ST_OK;
     }

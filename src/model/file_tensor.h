@@ -1,7 +1,8 @@
 /* A model's parameters as its own files have them: names, shapes, and where each parameter lies in them.
  *
- * Files may keep several parameters in one tensor (q, k and v), or a weight as [in, out]. Which ones do is in
- * parameter_names.def; reading and writing go by the list that is made of it. */
+ * Files may keep several parameters in one tensor (q, k and v), a weight as [in, out], or each expert's
+ * part of a parameter in a tensor of its own. Which ones do is in parameter_names.def; reading and writing
+ * go by the list that is made of it. */
 #pragma once
 
 #include "model/model.h"
@@ -18,6 +19,8 @@ typedef struct FileTensor {
     int n_parts;
     int part[FILE_TENSOR_PARTS];     /* indices of Model.params */
     int64_t rows[FILE_TENSOR_PARTS]; /* of each part; a vector is one column */
+    int64_t
+        first_row; /* of an expert: where it begins in the parameter; its tensors follow each other */
     int64_t cols;
     int64_t head_rows; /* of HEADS: rows of one head */
     int n_dims;
@@ -43,7 +46,7 @@ typedef enum FileNameKind {
 
 typedef struct FileName {
     FileNameKind kind;
-    int64_t layer; /* -1: of none */
+    int64_t layer, expert; /* -1: of none */
 } FileName;
 FileName file_tensor_identify(Architecture architecture, const char *name);
 

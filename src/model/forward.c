@@ -3,7 +3,8 @@
  *     x += attn(norm(x)); x += ffn(norm(x))            or at once: x += attn(norm1(x)) + ffn(norm2(x))
  *
  * The addition is part of the norm that follows it, so a block hands on (x, delta) not yet summed. */
-#include "model/model_params.h"
+#include "model/expert_layers.h"
+#include "model/linear.h"
 #include "model/sdpa.h"
 #include "model/stages.h"
 #include "plan/op_functions.h"
@@ -66,27 +67,6 @@ static void micro_batch(Builder *b, Model *m, const Sizes *s)
                  IDS(m->tokens, m->targets, m->state));
 }
 
-/* A parameter as matmuls read it: one without a 16-bit copy is cast first, in every step. */
-static int narrow(Builder *b, const Model *m, int param)
-{
-    if (param == PLAN_NONE || builder_dtype(b, param) == m->act) return param;
-    const int cast = builder_like(b, "weight cast", param, m->act);
-    builder_node(b, OP_cast, IDS(cast), IDS(param));
-    return cast;
-}
-
-/* y = x w^T + bias. */
-static int linear(Builder *b, const Model *m, const char *name, int x, Linear layer)
-{
-    const int64_t rows = plan_rows(builder_at(b, x)), out = builder_at(b, layer.weight)->dim[0];
-    const int w = narrow(b, m, layer.weight), bias = narrow(b, m, layer.bias);
-    const int y = builder_tensor(b, name, TK_ACTIVATION, m->act, DIMS(rows, out));
-    NodeAttr *attr = bias == PLAN_NONE ? builder_node(b, OP_matmul, IDS(y), IDS(x, w))
-                                       : builder_node(b, OP_matmul, IDS(y), IDS(x, w, bias));
-    attr->transpose_b = true;
-    return y;
-}
-
 /* Adds what is pending to the stream and returns its norm. */
 static int norm(Builder *b, const Model *m, const char *name, Stream *stream, NormParams p)
 {
@@ -137,9 +117,9 @@ static void project(Builder *b, const Model *m, const Sizes *s, const BlockParam
                     int y, int qkv[3])
 {
     builder_scope(b, layer, "attn/qkv");
-    qkv[0] = linear(b, m, "q", y, p->q);
-    qkv[1] = linear(b, m, "k", y, p->k);
-    qkv[2] = linear(b, m, "v", y, p->v);
+    qkv[0] = linear_build(b, m, "q", y, p->q);
+    qkv[1] = linear_build(b, m, "k", y, p->k);
+    qkv[2] = linear_build(b, m, "v", y, p->v);
     if (p->q_norm != PLAN_NONE) {
         builder_scope(b, layer, "attn/norm_q");
         qkv[0] = head_norm(b, m, s->H, qkv[0], p->q_norm);
@@ -169,7 +149,7 @@ static int attention(Builder *b, const Model *m, const Sizes *s, const BlockPara
     project(b, m, s, p, layer, y, qkv);
     const int mixed = sdpa_build(b, m, &shape, layer, qkv);
     builder_scope(b, layer, "attn/output");
-    return linear(b, m, "attn", mixed, p->output);
+    return linear_build(b, m, "attn", mixed, p->output);
 }
 
 static int activation(Builder *b, const Model *m, const Sizes *s, const BlockParams *p, int layer,
@@ -181,30 +161,31 @@ static int activation(Builder *b, const Model *m, const Sizes *s, const BlockPar
         builder_tensor(b, gated ? "gated" : "activated", TK_ACTIVATION, m->act, DIMS(s->N, s->F));
     if (gated) {
         builder_scope(b, layer, "ffn/w13");
-        const int h1 = linear(b, m, "h1", y, p->w1), h3 = linear(b, m, "h3", y, p->w3);
+        const int h1 = linear_build(b, m, "h1", y, p->w1), h3 = linear_build(b, m, "h3", y, p->w3);
         builder_scope(b, layer, "ffn/swiglu");
         builder_node(b, OP_swiglu, IDS(out), IDS(h1, h3));
         return out;
     }
     builder_scope(b, layer, "ffn/w1");
-    const int h1 = linear(b, m, "h1", y, p->w1);
+    const int h1 = linear_build(b, m, "h1", y, p->w1);
     builder_scope(b, layer, "ffn/gelu");
     builder_node(b, OP_unary, IDS(out), IDS(h1))->fn =
         kind == FEED_FORWARD_GELU_TANH ? FN_GELU_TANH : FN_GELU_ERF;
     return out;
 }
 
-static int feed_forward(Builder *b, const Model *m, const Sizes *s, const BlockParams *p, int layer,
+static int feed_forward(Builder *b, Model *m, const Sizes *s, const BlockParams *p, int layer,
                         int y)
 {
+    if (p->router != PLAN_NONE) return expert_layers_build(b, m, p, layer, y);
     const int activated = activation(b, m, s, p, layer, y);
     builder_scope(b, layer, "ffn/w2");
-    return linear(b, m, "ffn", activated, p->w2);
+    return linear_build(b, m, "ffn", activated, p->w2);
 }
 
 /* Both read the stream as the block found it. */
-static void parallel_block(Builder *b, const Model *m, const Sizes *s, const BlockParams *p,
-                           int layer, int y, Stream *stream)
+static void parallel_block(Builder *b, Model *m, const Sizes *s, const BlockParams *p, int layer,
+                           int y, Stream *stream)
 {
     const int attn = attention(b, m, s, p, layer, y);
     builder_scope(b, layer, "ffn/ln2");
@@ -220,6 +201,7 @@ static void block(Builder *b, Model *m, const Sizes *s, const BlockParams *p, in
     builder_scope(b, layer, "attn/ln1");
     const int y = norm(b, m, "ln1", stream, p->ln1);
     m->stream[layer] = stream->x;
+    m->experts[layer] = (ExpertLayer){PLAN_NONE, PLAN_NONE};
     if (m->config.model.parallel_residual) {
         parallel_block(b, m, s, p, layer, y, stream);
         return;
@@ -233,7 +215,7 @@ static void block(Builder *b, Model *m, const Sizes *s, const BlockParams *p, in
 static void loss(Builder *b, Model *m, const Sizes *s, int y, int head)
 {
     builder_scope(b, PLAN_NONE, "lm_head");
-    m->logits = linear(b, m, "logits", y, (Linear){head, PLAN_NONE});
+    m->logits = linear_build(b, m, "logits", y, (Linear){head, PLAN_NONE});
     if (b->status == ST_OK) b->plan->tensors[m->logits].kind = TK_LOGITS;
     builder_scope(b, PLAN_NONE, "loss");
     m->loss = builder_tensor(b, "loss", TK_ACTIVATION, m->full_dtype, DIMS(1));
@@ -280,6 +262,7 @@ static void build(Builder *b, Model *m, const Sizes *s, ModelParams *p)
     if (b->status != ST_OK) return;
     setup(b, m);
     micro_batch(b, m, s);
+    expert_layers_inputs(b, m, s->N);
     Stream stream = {.x = embed(b, m, s, p), .delta = PLAN_NONE};
     for (int l = 0; l < m->config.model.num_layers; l++) block(b, m, s, &p->blocks[l], l, &stream);
     builder_scope(b, PLAN_NONE, "ln_final");
@@ -293,7 +276,8 @@ void forward_build(Builder *b, Model *model)
     const size_t layers = (size_t)model->config.model.num_layers + 1;
     ModelParams params = {.blocks = calloc(layers, sizeof *params.blocks)};
     model->stream = calloc(layers, sizeof *model->stream);
-    if (params.blocks && model->stream) {
+    model->experts = calloc(layers, sizeof *model->experts);
+    if (params.blocks && model->stream && model->experts) {
         build(b, model, &s, &params);
     } else {
         b->status = NO_MEMORY("for %lld layers", (long long)model->config.model.num_layers);

@@ -77,7 +77,7 @@ static void no_tensors(Model *m)
 {
     m->tokens = m->targets = m->micro_tokens = m->micro_targets = m->logits = m->loss = m->state =
         PLAN_NONE;
-    m->rope_cos = m->rope_sin = PLAN_NONE;
+    m->rope_cos = m->rope_sin = m->given_choice = PLAN_NONE;
     m->fp8.amax = m->fp8.history = m->fp8.recent = PLAN_NONE;
     for (int i = 0; i < ROPE_WIDTHS; i++) m->rope_wide[i] = (RopeTables){PLAN_NONE, PLAN_NONE};
     m->alone = (AttentionAlone){.qkv = {PLAN_NONE, PLAN_NONE, PLAN_NONE},
@@ -106,6 +106,7 @@ void model_free(Model *model)
     free(model->params);
     free(model->groups);
     free(model->stream);
+    free(model->experts);
     *model = (Model){0};
 }
 
@@ -127,9 +128,19 @@ static double flops_of_equal_blocks(const Config *config, int64_t blocks)
     return blocks == 1 ? one : one + (double)(blocks - 1) * (flops_of_blocks(config, 2) - one);
 }
 
+/* Of a model with experts not all blocks have some. */
+static bool blocks_differ(const ModelSpec *m)
+{
+    for (int64_t l = 1; l < m->num_layers; l++) {
+        if (model_spec_has_experts(m, l) != model_spec_has_experts(m, 0)) return true;
+    }
+    return false;
+}
+
 double model_forward_flops(const Config *config)
 {
     if (config->subject == SUBJECT_ATTENTION) return flops_of_blocks(config, 1);
+    if (blocks_differ(&config->model)) return flops_of_blocks(config, config->model.num_layers);
     const int64_t layers = config->model.num_layers, from = config->model.window_from;
     if (from <= 0 || from >= layers) return flops_of_equal_blocks(config, layers);
     /* The later blocks have the window. */
@@ -153,6 +164,8 @@ static double parameters_of_blocks(const Config *config, int64_t blocks)
 
 double model_parameters(const Config *config)
 {
+    if (blocks_differ(&config->model))
+        return parameters_of_blocks(config, config->model.num_layers);
     const double one = parameters_of_blocks(config, 1);
     const double block = parameters_of_blocks(config, 2) - one;
     return one + (double)(config->model.num_layers - 1) * block;

@@ -60,6 +60,12 @@ typedef struct RopeTables {
 } RopeTables;
 enum { ROPE_WIDTHS = 2 };
 
+/* Which experts tokens went through, and where each expert's rows begin; PLAN_NONE in a block without
+ * experts. */
+typedef struct ExpertLayer {
+    int choice, first;
+} ExpertLayer;
+
 typedef struct Model {
     Config config;
     Mode mode;
@@ -81,8 +87,10 @@ typedef struct Model {
         rope_wide[ROPE_WIDTHS]; /* for eager, of different widths; PLAN_NONE after the last */
     int logits, loss;
     HeadChunks head;
-    int *stream; /* the residual stream as each block finds it, one tensor per block */
-    int state;   /* plan/step_state.h; PLAN_NONE in mode fwd without micro-batches */
+    int given_choice;     /* [N, K]: of --routing other than model; PLAN_NONE */
+    ExpertLayer *experts; /* of each block */
+    int *stream;          /* the residual stream as each block finds it, one tensor per block */
+    int state;            /* plan/step_state.h; PLAN_NONE in mode fwd without micro-batches */
     struct {
         int amax, history, recent; /* ops/fp8/amax_history.c; PLAN_NONE: not kept */
         char left[96];             /* linear layers of a block that stay bf16: "ffn/w13, ffn/w2" */
@@ -97,8 +105,8 @@ DType model_act_dtype(Precision precision, DType full_dtype);
 Status model_build(Model *model, const Config *config, Mode mode, DType full_dtype);
 void model_free(Model *model);
 
-/* FLOPs of the matmuls of the forward pass of this config; NAN where no plan can be built. Every block
- * has the same, so that plans of one and two blocks tell it: cheap for models of any depth. */
+/* FLOPs of the matmuls of the forward pass of this config; NAN where no plan can be built. Where every block
+ * has the same, plans of one and two blocks tell it: cheap for models of any depth. */
 double model_forward_flops(const Config *config);
 /* The parameters of a whole model in the same way. */
 double model_parameters(const Config *config);

@@ -79,14 +79,60 @@ static void block_norms(const Adding *a, BlockParams *p)
     p->k_norm = norm_weight(a, heads, "attn.k_norm", a->D);
 }
 
-static int64_t block_elements(const Adding *a)
+static int64_t attention_elements(const Adding *a)
 {
     const ModelSpec *s = a->spec;
+    return s->d_model * (2 * a->q + 2 * a->kv) + (s->qkv_bias ? a->q + 2 * a->kv : 0) +
+           (s->output_bias ? s->d_model : 0);
+}
+
+static int64_t feed_forward_elements(const ModelSpec *s)
+{
     const int64_t C = s->d_model, F = s->d_ff,
                   firsts = s->feed_forward == FEED_FORWARD_SWIGLU ? 2 : 1;
-    return C * (2 * a->q + 2 * a->kv) + (firsts + 1) * C * F +
-           (s->qkv_bias ? a->q + 2 * a->kv : 0) + (s->output_bias ? C : 0) +
-           (s->feed_forward_bias ? firsts * F + C : 0);
+    return (firsts + 1) * C * F + (s->feed_forward_bias ? firsts * F + C : 0);
+}
+
+static void feed_forward(const Adding *a, BlockParams *p)
+{
+    const ModelSpec *s = a->spec;
+    const int64_t C = s->d_model, F = s->d_ff;
+    const bool gated = s->feed_forward == FEED_FORWARD_SWIGLU;
+    p->router = PLAN_NONE;
+    p->w1.weight = weight(a, "ffn.w1", F, C);
+    p->w3.weight = gated ? weight(a, "ffn.w3", F, C) : PLAN_NONE;
+    p->w2.weight = weight(a, "ffn.w2", C, F);
+}
+
+static void feed_forward_biases(const Adding *a, BlockParams *p)
+{
+    const ModelSpec *s = a->spec;
+    const bool gated = s->feed_forward == FEED_FORWARD_SWIGLU;
+    p->w1.bias = bias(a, s->feed_forward_bias, "ffn.w1_bias", s->d_ff);
+    p->w3.bias = bias(a, s->feed_forward_bias && gated, "ffn.w3_bias", s->d_ff);
+    p->w2.bias = bias(a, s->feed_forward_bias, "ffn.w2_bias", s->d_model);
+}
+
+static int64_t experts_elements(const ModelSpec *s)
+{
+    return s->num_experts * s->d_model * (1 + 3 * model_spec_expert_ff(s));
+}
+
+/* A matrix of each expert, one after the other. */
+static Linear expert_weights(const Adding *a, const char *name, int64_t out, int64_t in)
+{
+    const double std = sqrt(2.0 / (double)(in + out));
+    return (Linear){add(a, name, a->spec->num_experts * out, in, INIT_NORMAL, std), PLAN_NONE};
+}
+
+/* Without biases, in files of every class. */
+static void experts(const Adding *a, BlockParams *p)
+{
+    const int64_t C = a->spec->d_model, F = model_spec_expert_ff(a->spec);
+    p->router = weight(a, "ffn.router", a->spec->num_experts, C);
+    p->w1 = expert_weights(a, "ffn.experts.w1", F, C);
+    p->w3 = expert_weights(a, "ffn.experts.w3", F, C);
+    p->w2 = expert_weights(a, "ffn.experts.w2", C, F);
 }
 
 /* q, k, v and w1, w3 lie side by side, and so do their biases: transform_fuse() makes one matrix of
@@ -94,23 +140,24 @@ static int64_t block_elements(const Adding *a)
 static void block_weights(const Adding *a, BlockParams *p)
 {
     const ModelSpec *s = a->spec;
-    const int64_t C = s->d_model, F = s->d_ff;
-    const bool gated = s->feed_forward == FEED_FORWARD_SWIGLU;
-    group(a, "weights", block_elements(a), true);
+    const int64_t C = s->d_model;
+    const bool sparse = model_spec_has_experts(s, a->layer);
+    group(a, "weights",
+          attention_elements(a) + (sparse ? experts_elements(s) : feed_forward_elements(s)), true);
     p->q.weight = weight(a, "attn.q_proj", a->q, C);
     p->k.weight = weight(a, "attn.k_proj", a->kv, C);
     p->v.weight = weight(a, "attn.v_proj", a->kv, C);
     p->output.weight = weight(a, "attn.output_proj", C, a->q);
-    p->w1.weight = weight(a, "ffn.w1", F, C);
-    p->w3.weight = gated ? weight(a, "ffn.w3", F, C) : PLAN_NONE;
-    p->w2.weight = weight(a, "ffn.w2", C, F);
+    if (sparse) {
+        experts(a, p);
+    } else {
+        feed_forward(a, p);
+    }
     p->q.bias = bias(a, s->qkv_bias, "attn.q_bias", a->q);
     p->k.bias = bias(a, s->qkv_bias, "attn.k_bias", a->kv);
     p->v.bias = bias(a, s->qkv_bias, "attn.v_bias", a->kv);
     p->output.bias = bias(a, s->output_bias, "attn.output_bias", C);
-    p->w1.bias = bias(a, s->feed_forward_bias, "ffn.w1_bias", F);
-    p->w3.bias = bias(a, s->feed_forward_bias && gated, "ffn.w3_bias", F);
-    p->w2.bias = bias(a, s->feed_forward_bias, "ffn.w2_bias", C);
+    if (!sparse) feed_forward_biases(a, p);
 }
 
 static void embeddings(const Adding *a, ModelParams *params)

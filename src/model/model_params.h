@@ -18,7 +18,9 @@ typedef struct BlockParams {
     NormParams ln1, ln2;
     Linear q, k, v, output;
     int q_norm, k_norm; /* of each head */
-    Linear w1, w3, w2;  /* of the feed-forward: w3 only where w1 gates it */
+    Linear w1, w3,
+        w2;     /* of the feed-forward: w3 only where w1 gates it. Of experts one after the other */
+    int router; /* [experts, width]; PLAN_NONE: the feed-forward has none */
 } BlockParams;
 
 typedef struct ModelParams {

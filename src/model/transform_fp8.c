@@ -47,9 +47,11 @@ static bool fits(const Tensor *t)
     return plan_rows(t) % 16 == 0 && plan_width(t) % 16 == 0;
 }
 
+/* A router is none: its few columns decide too much. */
 static bool is_linear(const Node *node)
 {
-    return node->op == OP_matmul && node->layer != PLAN_NONE;
+    const bool product = node->op == OP_matmul || node->op == OP_grouped_matmul;
+    return product && node->layer != PLAN_NONE && transform_fp8_linear(node) < LINEAR_COUNT;
 }
 
 static bool is_wanted(const Model *model, const Node *node)
@@ -61,7 +63,7 @@ static bool is_wanted(const Model *model, const Node *node)
 static bool is_replaced(const Work *w, const Node *node)
 {
     const Plan *plan = w->b->plan;
-    return is_wanted(w->model, node) && fits(plan_in(plan, node, 0)) &&
+    return is_wanted(w->model, node) && node->op == OP_matmul && fits(plan_in(plan, node, 0)) &&
            fits(plan_in(plan, node, 1));
 }
 

@@ -167,6 +167,13 @@ size_t gpu_support_workspace_embedding_grad(const Plan *plan, const Node *node, 
 }
 
 /* In place nothing is copied, which needs equal dtypes. */
+const char *gpu_support_declines_experts(const Plan *plan, const Node *node)
+{
+    (void)plan;
+    (void)node;
+    return "experts run on a CPU alone so far: use --device cpu";
+}
+
 const char *gpu_support_declines_rope(const Plan *plan, const Node *node)
 {
     if (plan_in(plan, node, 0)->dtype != plan_out(plan, node, 0)->dtype) {

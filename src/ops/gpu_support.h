@@ -26,6 +26,7 @@ const char *gpu_support_declines_adamw(const Plan *plan, const Node *node);
 const char *gpu_support_declines_adamw_part(const Plan *plan, const Node *node);
 const char *gpu_support_declines_cast(const Plan *plan, const Node *node);
 const char *gpu_support_declines_cross_entropy_grad(const Plan *plan, const Node *node);
+const char *gpu_support_declines_experts(const Plan *plan, const Node *node); /* always */
 const char *gpu_support_declines_rope(const Plan *plan, const Node *node);
 const char *gpu_support_declines_broadcast(const Plan *plan, const Node *node);
 const char *gpu_support_declines_matmul(const Plan *plan, const Node *node);

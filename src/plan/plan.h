@@ -77,6 +77,7 @@ typedef struct NodeAttr {
     bool gradient;         /* scaled_matmul: of a backward pass, whose sums are exact */
     bool halves;           /* RoPE turns element i with element i + rotary / 2, not neighbours */
     bool accumulate;       /* matmul, embedding_grad: added to the output, which is an input, too */
+    bool renormalise;      /* route: the weights of a token's experts sum to 1 */
     int64_t heads, tokens; /* H, and T of one sequence */
     int64_t
         head_dim;   /* D: a tensor W wide holds W / D heads (k and v fewer than q); 0: all hold H */

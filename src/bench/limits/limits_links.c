@@ -1,5 +1,5 @@
-/* Two sizes tell a and b of time = messages a + bytes / b (comm_link.h): that of a cache line, whose bytes cost
- * next to nothing, and that of a bucket of gradients. */
+/* Two sizes tell a and b of time = messages a + bytes / b (comm_link.h): that of a cache line, whose bytes
+ * cost next to nothing, and that of a bucket of gradients. */
 #include "bench/limits/limits_links.h"
 
 #include "base/clock.h"

@@ -49,7 +49,8 @@ static void tell(const char *path, const ExportSummary *summary)
              summary->parameters, summary->weights ? " from the model's files" : " (random)",
              summary->loss, summary->bytes, skipped);
     if (*summary->fp8_left)
-        log_warning("%s stay in bf16: fp8 takes sizes that are multiples of 16", summary->fp8_left);
+        log_warning("%s stay in bf16: fp8 takes sizes that are multiples of 16, and no experts",
+                    summary->fp8_left);
 }
 
 /* ---- several ranks ---- */

@@ -89,7 +89,9 @@ void planned_config_head_note(Table *table, const HeadChunks *head)
 void planned_config_fp8_note(Table *table, const char *left)
 {
     if (*left)
-        table_note_printf(table, "%s stay in bf16: fp8 takes sizes that are multiples of 16", left);
+        table_note_printf(
+            table, "%s stay in bf16: fp8 takes sizes that are multiples of 16, and no experts",
+            left);
 }
 
 Status planned_config_head_json(json_t *json, const HeadChunks *head)

@@ -9,15 +9,25 @@ enum {
     LONGEST_SUM = 4096 /* numbers of k that are added one after the other */
 };
 
+static int64_t number_bytes(const Microkernel *kernel)
+{
+    return kernel->splits ? kernel->splits * (int64_t)plan_dtype_size(DT_BF16)
+                          : (int64_t)plan_dtype_size(kernel->operand);
+}
+
+int64_t gemm_blocking_longest_pass(const Microkernel *kernel)
+{
+    return kernel->kc_bytes / number_bytes(kernel);
+}
+
 /* Passes over k as long as each other, as far as groups of KR go, and whole cache lines of every
  * micro-panel. */
 static void block_k(const GemmPlan *p, GemmBlocking *b)
 {
     const Microkernel *kernel = p->kernel;
-    b->number_bytes = kernel->splits ? kernel->splits * (int64_t)plan_dtype_size(DT_BF16)
-                                     : (int64_t)plan_dtype_size(kernel->operand);
+    b->number_bytes = number_bytes(kernel);
     b->k = i64_round_up(p->k, kernel->kr);
-    const int64_t passes = i64_ceil_div(b->k, kernel->kc_bytes / b->number_bytes);
+    const int64_t passes = i64_ceil_div(b->k, gemm_blocking_longest_pass(kernel));
     b->kc = i64_round_up(i64_ceil_div(b->k, passes), i64_max(kernel->kr, KC_UNIT));
     b->partial_k = b->kc < LONGEST_SUM ? LONGEST_SUM / b->kc * b->kc : b->kc;
 }

@@ -24,6 +24,8 @@ typedef struct GemmPlan {
 
 GemmPlan gemm_plan(const Microkernel *kernel, const GemmOperands *x);
 
+/* The largest KC: how many numbers of k are multiplied in one pass at most. */
+int64_t gemm_blocking_longest_pass(const Microkernel *kernel);
 /* Needs the kernel and the sizes alone. */
 size_t gemm_workspace(const GemmPlan *p, int threads);
 void gemm_multiply(const GemmPlan *p, void *workspace, int threads);

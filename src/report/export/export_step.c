@@ -120,10 +120,10 @@ static Status write_file_tensor(const Export *e, const FileTensor *t, ParamValue
                                 double divisor)
 {
     for (int p = 0; p < t->n_parts; p++) {
-        TRY(read_values(e, t->part[p], what, divisor));
-        const size_t bytes = (size_t)param_values_count(e->model, t->part[p]) * sizeof *e->values;
+        const int64_t first = t->first_row * t->cols, n = t->rows[p] * t->cols;
+        if (first == 0) TRY(read_values(e, t->part[p], what, divisor)); /* of all experts */
         if (t->form == FILE_FORM_ROWS)
-            TRY(safetensors_data(e->file, e->values, bytes));
+            TRY(safetensors_data(e->file, e->values + first, (size_t)n * sizeof *e->values));
         else
             join(e, t, p);
     }

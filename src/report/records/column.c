@@ -15,6 +15,7 @@
 #define COLUMN_OF_DEVICE    COLUMN_WORD
 #define COLUMN_OF_SCALE     COLUMN_WORD
 #define COLUMN_OF_RECOMPUTE COLUMN_WORD
+#define COLUMN_OF_ROUTING   COLUMN_WORD
 #define COLUMN_OF_LINEARS   COLUMN_WORD
 
 /* A field that is hidden has no column. */

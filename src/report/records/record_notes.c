@@ -210,7 +210,8 @@ static void put_fp8(Table *table, Text *text, json_t *told, const Record *record
         put_once(table, text, told);
     }
     if (!left) return;
-    text_printf(text, "%s stay in bf16: fp8 takes sizes that are multiples of 16", left);
+    text_printf(text, "%s stay in bf16: fp8 takes sizes that are multiples of 16, and no experts",
+                left);
     put_once(table, text, told);
 }
 

@@ -41,8 +41,9 @@ void precision_errors_note_left(Table *table, const Record *row)
 {
     const char *left = record_text(row, "fp8_left");
     if (left)
-        table_note_printf(table, "%s: %s stay in bf16: fp8 takes sizes that are multiples of 16",
-                          precision_errors_name(row).s, left);
+        table_note_printf(
+            table, "%s: %s stay in bf16: fp8 takes sizes that are multiples of 16, and no experts",
+            precision_errors_name(row).s, left);
 }
 
 /* ---- errors ---- */
