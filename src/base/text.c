@@ -100,14 +100,24 @@ bool text_ends_with(const char *s, const char *end)
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
+static size_t width_of(const char *s, size_t n)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < n; i++) width += ((unsigned char)s[i] & 0xc0U) != 0x80U;
+    return width;
+}
+
+size_t text_width(const char *s)
+{
+    return width_of(s, strlen(s));
+}
+
 void text_wrap(Text *text, const char *words, size_t column, size_t indent, size_t columns)
 {
     bool first = true;
-    for (size_t n; *words; words += n + (words[n] == ' ')) {
-        CLEANUP(text_free) Text word = {0};
-        n = strcspn(words, " ");
-        text_append(&word, words, n);
-        const size_t width = text_width(text_str(&word));
+    for (size_t n; *words; words += n + (words[n] != 0)) {
+        n = strcspn(words, " \n");
+        const size_t width = width_of(words, n);
         if (!first && column + 1 + width > columns) {
             text_puts(text, "\n");
             text_fill(text, ' ', indent);
@@ -116,18 +126,10 @@ void text_wrap(Text *text, const char *words, size_t column, size_t indent, size
             text_puts(text, " ");
             column++;
         }
-        text_puts(text, text_str(&word));
-        text->failed |= word.failed;
+        text_append(text, words, n);
         column += width;
         first = false;
     }
-}
-
-size_t text_width(const char *s)
-{
-    size_t width = 0;
-    for (; *s; s++) width += ((unsigned char)*s & 0xc0U) != 0x80U;
-    return width;
 }
 
 /* ---- files ---- */

@@ -28,8 +28,8 @@ void text_vprintf(Text *text, const char *fmt, va_list args) __attribute__((form
 const char *text_str(const Text *text); /* never NULL */
 Status text_status(const Text *text);   /* ST_NO_MEMORY when anything is missing from it */
 
-/* Appends words from `column` on, in lines of at most `columns`, the later ones from column `indent` on. A
- * longer word has a line of its own. */
+/* Appends words (spaces and ends of lines part them) from `column` on, in lines of at most `columns`, the
+ * later ones from column `indent` on. A longer word has a line of its own. */
 void text_wrap(Text *text, const char *words, size_t column, size_t indent, size_t columns);
 
 /* Columns it takes on a terminal: UTF-8 code points, not bytes. */

@@ -31,7 +31,8 @@ bool help_file(Text *out, const char *name)
     return false;
 }
 
-size_t help_columns(void)
+/* Of the terminal that stdout is, between 80 and 100; elsewhere 100. */
+static size_t columns_of_stdout(void)
 {
     enum { LEAST = 80, MOST = 100 };
     const int columns = terminal_columns(STDOUT_FILENO);
@@ -39,70 +40,34 @@ size_t help_columns(void)
     return columns < LEAST ? LEAST : (size_t)columns;
 }
 
-/* Where the later lines of a line begin: below what follows a gap of two spaces, as in lists. */
-static size_t indent_of(const char *line, size_t lead)
+static bool is_prose(const char *line)
 {
-    enum { MOST = 34, STEP = 4 };
-    const char *gap = strstr(line + lead, "  ");
-    const size_t at = gap ? (size_t)(gap - line) + strspn(gap, " ") : 0;
-    return gap && line[at] && line[at] != '(' && at <= MOST ? at : lead + STEP;
+    return *line && *line != ' ' && *line != '\n';
 }
 
-/* A line that begins with a space stays one where there is room. Else a command goes on after a
- * backslash, the remark in brackets behind it on a line of its own, items of a list below themselves. */
-static void put_line(Text *out, const char *text, size_t n, size_t columns)
-{
-    CLEANUP(text_free) Text line = {0}, wrapped = {0};
-    text_append(&line, text, n);
-    const char *words = text_str(&line);
-    const size_t lead = strspn(words, " "), indent = indent_of(words, lead);
-    const bool command = strncmp(words + lead, "roofstep ", 9) == 0;
-    const char *remark = command ? strstr(words, "  (") : NULL;
-    if (n <= columns) {
-        text_printf(out, "%s\n", words);
-        return;
-    }
-    if (remark) {
-        put_line(out, words, (size_t)(remark - words) - strspn(remark, " ") + 2, columns);
-        text_fill(out, ' ', indent);
-        text_wrap(out, remark + strspn(remark, " "), indent, indent, columns);
-        text_puts(out, "\n");
-        return;
-    }
-    text_wrap(&wrapped, words + lead, lead, indent, columns - (command ? 2 : 0));
-    text_fill(out, ' ', lead);
-    for (const char *c = text_str(&wrapped); *c; c++)
-        text_puts(out, *c == '\n' && command ? " \\\n" : (const char[]){*c, 0});
-    text_puts(out, "\n");
-    out->failed |= line.failed || wrapped.failed;
-}
-
-/* Lines that begin with a space stay lines; those between are a paragraph. */
+/* Lines that begin with a space stay as they are, up to 80 columns wide. Those between are a paragraph. */
 static void put_paragraphs(Text *out, const char *lines, size_t columns)
 {
-    CLEANUP(text_free) Text paragraph = {0};
     while (*lines) {
-        const size_t n = strcspn(lines, "\n");
-        const bool prose = n > 0 && *lines != ' ';
-        if (prose) {
-            text_puts(&paragraph, paragraph.n ? " " : "");
-            text_append(&paragraph, lines, n);
-        }
-        const char *next = lines + n + (lines[n] == '\n');
-        if (paragraph.n && (!prose || !*next || *next == ' ' || *next == '\n')) {
-            text_wrap(out, text_str(&paragraph), 0, 0, columns);
-            text_puts(out, "\n");
-            text_clear(&paragraph);
-        }
-        if (!prose) put_line(out, lines, n, columns);
-        lines = next;
+        CLEANUP(text_free) Text part = {0};
+        size_t n = strcspn(lines, "\n");
+        while (is_prose(lines) && lines[n] && is_prose(lines + n + 1))
+            n += 1 + strcspn(lines + n + 1, "\n");
+        text_append(&part, lines, n);
+        if (is_prose(lines))
+            text_wrap(out, text_str(&part), 0, 0, columns);
+        else
+            text_puts(out, text_str(&part));
+        text_puts(out, "\n");
+        out->failed |= part.failed;
+        lines += n + (lines[n] == '\n');
     }
-    out->failed |= paragraph.failed;
 }
 
-void help_program(Text *out, size_t columns)
+void help_program(Text *out)
 {
     enum { SUMMARY = 13 };
+    const size_t columns = columns_of_stdout();
     put_paragraphs(
         out,
         "usage: roofstep COMMAND [options]\n\n"
@@ -124,8 +89,9 @@ void help_program(Text *out, size_t columns)
 #include "cli/exit_codes.def"
 }
 
-void help_command(Text *out, const Command *command, size_t columns)
+void help_command(Text *out, const Command *command)
 {
+    const size_t columns = columns_of_stdout();
     const char *args = command->options.args;
     text_printf(out, "usage: roofstep %s%s%s [options]\n\n", command->name, args ? " " : "",
                 args ? args : "");

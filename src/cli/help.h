@@ -3,11 +3,9 @@
 
 #include "cli/command.h"
 
-/* Of the terminal that stdout is, between 80 and 100; elsewhere 100. */
-size_t help_columns(void);
-/* In lines of at most `columns`. */
-void help_program(Text *out, size_t columns);
-void help_command(Text *out, const Command *command, size_t columns);
+/* In lines that fit the terminal, from 80 columns on. */
+void help_program(Text *out);
+void help_command(Text *out, const Command *command);
 void help_version(Text *out);
 /* Appends the manual page (man) or the completion of a shell (bash, zsh); false: no such file. */
 bool help_file(Text *out, const char *name);

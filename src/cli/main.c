@@ -114,7 +114,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
     if (settings.quiet) log_set_mode(LOG_QUIET);
     if (settings.help) {
         CLEANUP(text_free) Text text = {0};
-        help_command(&text, command, help_columns());
+        help_command(&text, command);
         return print(&text);
     }
     TRY(output_choose_format(&settings, &command->options));
@@ -215,8 +215,8 @@ static Status help(int argc, char **argv)
                     human_quote(argv[1]).s);
     const bool file = name && help_file(&text, name);
     if (name && !file) TRY(command_find(name, &command));
-    if (command) help_command(&text, command, help_columns());
-    if (!command && !file) help_program(&text, help_columns());
+    if (command) help_command(&text, command);
+    if (!command && !file) help_program(&text);
     return print(&text);
 }
 
@@ -235,7 +235,7 @@ int main(int argc, char **argv)
     signal(SIGCHLD, SIG_DFL);
     if (argc < 2) {
         CLEANUP(text_free) Text text = {0};
-        help_program(&text, help_columns());
+        help_program(&text);
         fputs(text_str(&text), stderr);
         return EXIT_USAGE;
     }

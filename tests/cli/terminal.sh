@@ -69,6 +69,9 @@ for command in '' bench attention profile memory precision warmup plan \
     for columns in 80 120; do
         on_terminal $columns ${command:+"$command"} --help
         grep -q '^usage: roofstep' out || fail "roofstep $command --help says nothing"
+        ! grep -q ' $' out || fail "roofstep $command --help has spaces at the end of a line"
+        awk '/^ +(--|'\'')/ && before ~ /^  roofstep / && before !~ /\\$/ {exit 1} {before = $0}' out ||
+            fail "roofstep $command --help: an example goes on in a line that no backslash joins"
         [ "$(widest out)" -le $columns ] || fail "roofstep $command --help at $columns: $(awk -v most=$columns 'length($0) > most' out | head -n 2)"
     done
 done

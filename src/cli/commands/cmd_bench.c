@@ -28,14 +28,12 @@ const Command cmd_bench = {
         "\n"
         "  roofstep bench --size tiny --steps 5\n"
         "  roofstep bench --size small,medium --ctx 128-1024*2 --precision fp32,bf16\n"
-        "  roofstep bench --model gpt2 --ctx 256 --batch 1    (or the folder of a config.json)\n"
-        "  roofstep bench --size small --out results.json     (killed? --resume results.json)\n"
-        "  roofstep bench --size small,2.7B --dry-run         (what fits, and how long it takes)\n"
-        "  roofstep bench --size small --until 1%             (until the interval is +-1 %, at "
-        "most 60 s)\n"
-        "  roofstep bench --size small --peer torch           (and PyTorch's time)\n"
-        "  roofstep bench --size small --ranks 1,2,4          (data parallel: MPI, on GPUs "
-        "NCCL)\n",
+        "  roofstep bench --model gpt2 --ctx 256       (or the folder of a config.json)\n"
+        "  roofstep bench --size small --out a.json    (killed? --resume a.json)\n"
+        "  roofstep bench --size small,2.7B --dry-run  (what fits, and how long it takes)\n"
+        "  roofstep bench --size small --until 1%      (to +-1 %, or 60 s long)\n"
+        "  roofstep bench --size small --peer torch    (and PyTorch's time)\n"
+        "  roofstep bench --size small --ranks 1,2,4   (data parallel: MPI, on GPUs NCCL)\n",
     .options = {.taken = OPTION_LIST(BENCH_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER,
                                      OPTION_PEER_VARIANT, OPTION_NVTX, OPTION_ANNOTATE_MHA,
                                      OPTION_PEER_ROUNDS, OPTIONS_RANKS),

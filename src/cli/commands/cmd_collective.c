@@ -87,10 +87,11 @@ static const char help[] =
     "\n"
     "  roofstep collective\n"
     "  roofstep collective --op all_reduce,all_gather --bytes 1KB-1GB*4 --ranks 2,4\n"
-    "  roofstep collective --precision bf16 --bytes 25MB --ranks 4 --out collective.json\n"
+    "  roofstep collective --precision bf16 --bytes 25MB --ranks 4 --out sums.json\n"
     "  roofstep collective --ranks 2,4,8 --out c.json     (killed? --resume c.json)\n"
     "  roofstep collective --device cuda --ranks 8 --op all_reduce,reduce_scatter\n"
-    "  roofstep collective --ranks 16 --hosts machines --launcher 'mpirun --mca btl tcp,self'\n";
+    "  roofstep collective --ranks 16 --hosts machines \\\n"
+    "      --launcher 'mpirun --mca btl tcp,self'\n";
 
 static const OptionWords words[] = {
     {.id = OPTION_BYTES, .by_default = usual},

@@ -170,7 +170,7 @@ static const char help[] =
     "  roofstep compare before.json after.json\n"
     "  roofstep compare before.json after.json --fail-above 3%\n"
     "  roofstep compare before.json after.json --out changes.csv\n"
-    "  roofstep compare before after --phase step --fail-above 3% --fail-unsure    (folders)\n"
+    "  roofstep compare before after --phase step --fail-unsure  (folders)\n"
     "  roofstep compare old1.json old2.json -- new1.json new2.json\n"
     "\n"
     "--live starts two programs in turn, in random order, with the command after --, or two\n"
@@ -178,10 +178,9 @@ static const char help[] =
     "starts is accounted for. same: within --fail-above, or 3 %. Exits with 3 when NEW is\n"
     "slower (by more than --fail-above), 5 when it is not sure. Keep starts short.\n"
     "\n"
-    "  roofstep compare --live old/roofstep new/roofstep -- bench --size tiny --steps 3 --warmup "
-    "1\n"
-    "  roofstep compare --live --budget 1m 'roofstep bench --size tiny --exec eager'\n"
-    "      'roofstep bench --size tiny'\n";
+    "  roofstep compare --live old/roofstep new/roofstep -- bench --size tiny\n"
+    "  roofstep compare --live 'roofstep bench --size tiny --exec eager' \\\n"
+    "      'roofstep bench --size tiny' --budget 1m\n";
 
 /* Other programs make steps longer, never shorter. */
 static void defaults(Config *config)

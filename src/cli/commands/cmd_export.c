@@ -25,9 +25,8 @@ static const char help[] =
     "transformers.\n"
     "\n"
     "  roofstep export --size tiny --steps 3 --out step.safetensors\n"
-    "  roofstep export --d-model 96 --d-ff 200 --num-layers 2 --num-heads 3 --vocab 101 --ctx 13 "
-    "\\\n"
-    "                  --batch 3 --precision bf16 --out odd.safetensors\n"
+    "  roofstep export --d-model 96 --d-ff 200 --num-layers 2 --num-heads 3 \\\n"
+    "      --vocab 101 --ctx 13 --batch 3 --precision bf16 --out odd.safetensors\n"
     "  roofstep export --model FOLDER --ctx 64 --steps 3 --out step.safetensors\n";
 
 static const char default_path[] = "roofstep.safetensors";

@@ -210,7 +210,7 @@ static const char help[] =
     "  roofstep forecast --gpu h100-sxm,b200 --size medium,xl --price 2.49/h\n"
     "  roofstep forecast --gpu a100-80 --model llama-3.2-1b --ctx 2048 --batch 4\n"
     "  roofstep forecast --check results.json --limits my-gpu.json\n"
-    "  roofstep forecast --fit small.json medium.json --limits my-gpu.json --out my-ops.json\n";
+    "  roofstep forecast --fit small.json --limits my-gpu.json --out my-ops.json\n";
 
 const Command cmd_forecast = {
     .name = "forecast",

@@ -257,10 +257,10 @@ static const char help[] =
     "runs nothing, so any size works.\n"
     "\n"
     "  roofstep memory --size small\n"
-    "  roofstep memory --size medium --plan-only --snapshot memory.pickle --svg memory.svg\n"
-    "  roofstep memory --size small --ranks 2                  (of each rank, each --parallel)\n"
-    "  roofstep memory --size medium --ctx 128,256,512 --precision fp32,bf16 --plan-only\n"
-    "  roofstep memory --size medium --plan-only --gpu rtx3070  (a GPU that is not here)\n";
+    "  roofstep memory --plan-only --snapshot memory.pickle --svg memory.svg\n"
+    "  roofstep memory --size small --ranks 2           (each rank, each --parallel)\n"
+    "  roofstep memory --ctx 128,256,512 --precision fp32,bf16 --plan-only\n"
+    "  roofstep memory --plan-only --gpu rtx3070        (a GPU that is not here)\n";
 
 const Command cmd_memory = {
     .name = "memory",

@@ -73,11 +73,11 @@ static const char help[] =
     "  roofstep plan --size small,medium,large,xl,2.7B --precision fp32,bf16\n"
     "  roofstep plan --size xl --ctx 512 --memory-limit 24GiB,80GiB\n"
     "  roofstep plan --size xl --limits h200.json --precision bf16\n"
-    "  roofstep plan --gpu rtx3070 --model qwen3-0.6b --precision bf16 --memory-limit 8GiB\n"
+    "  roofstep plan --gpu rtx3070 --model qwen3-0.6b --precision bf16\n"
     "  roofstep plan --size 10B --mode fwd --out plan.csv\n"
     "  roofstep plan --size small --threads 1 --ranks 1,2,4 --step results.json\n"
-    "  roofstep plan --size 2.7B --limits h200.json --ranks 8-1024*2 --ranks-per-node 8\n"
-    "    --link 450GB/s,5us --node-link 50GB/s,10us\n";
+    "  roofstep plan --size 2.7B --limits h200.json --ranks 8-1024*2 \\\n"
+    "      --ranks-per-node 8 --link 450GB/s,5us --node-link 50GB/s,10us\n";
 
 const Command cmd_plan = {
     .name = "plan",

@@ -82,9 +82,9 @@ static const char help[] =
     "  roofstep precision --size small --precision bf16,fp16 --out precision.json\n"
     "  roofstep precision --count 100000 --value 0.001\n"
     "  roofstep precision --curve 500 --size tiny --data book.txt --out curves.json\n"
-    "                                                     (killed? --resume curves.json)\n"
+    "                                                 (killed? --resume curves.json)\n"
     "  roofstep precision --curve 500 --size tiny --precision fp32,bf16 --peer torch\n"
-    "  roofstep precision --device cuda --format csv        (one row per tensor)\n";
+    "  roofstep precision --device cuda --format csv  (one row per tensor)\n";
 
 static const OptionWords words[] = {{.id = OPTION_PRECISION, .by_default = "all of them"},
                                     {.id = OPTION_FP8_RECIPE, .by_default = "all of them"}};

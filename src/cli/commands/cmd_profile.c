@@ -214,12 +214,12 @@ static const char help[] =
     "the device and the operating system. With several cells: one row each.\n"
     "\n"
     "  roofstep profile --size tiny\n"
-    "  roofstep profile --size tiny --against eager        (what fusing brings)\n"
-    "  roofstep profile --precision fp8 --against bf16     (which linears fp8 pays for, on a GPU)\n"
-    "  roofstep profile --size small --ctx 128-1024*2      (one row per context)\n"
-    "  roofstep profile --size tiny --out-dir prof         (CSVs, a trace; --from prof shows it)\n"
-    "  roofstep profile --size tiny --ranks 2              (and what ranks send each other)\n"
-    "  roofstep profile --from nsys                        (CSVs of nsys stats --format csv)\n";
+    "  roofstep profile --size tiny --against eager     (what fusing brings)\n"
+    "  roofstep profile --precision fp8 --against bf16  (on a GPU: what fp8 pays for)\n"
+    "  roofstep profile --size small --ctx 128-1024*2   (one row per context)\n"
+    "  roofstep profile --size tiny --out-dir prof      (--from prof shows it)\n"
+    "  roofstep profile --size tiny --ranks 2           (what ranks send each other)\n"
+    "  roofstep profile --from nsys                     (CSVs of nsys stats)\n";
 
 const Command cmd_profile = {
     .name = "profile",

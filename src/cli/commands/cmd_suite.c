@@ -139,12 +139,12 @@ static const char help[] =
     "the suite would choose.\n"
     "\n"
     "  roofstep suite\n"
-    "  roofstep suite --dry-run                    (the commands and their expected time)\n"
+    "  roofstep suite --dry-run                  (the commands and their time)\n"
     "  roofstep suite --budget 10m --out-dir here\n"
-    "  roofstep suite --model path/to/folder       (the whole page for your model)\n"
-    "  roofstep suite --full                       (every size, context and precision)\n"
-    "  roofstep suite --like rtx5090               (published tables, their figures beside ours)\n"
-    "  roofstep suite --resume roofstep-report     (after Ctrl-C or a kill: runs the rest)\n";
+    "  roofstep suite --model path/to/folder     (the whole page for your model)\n"
+    "  roofstep suite --full                     (every size, context and precision)\n"
+    "  roofstep suite --like rtx5090             (published tables beside ours)\n"
+    "  roofstep suite --resume roofstep-report   (after Ctrl-C: runs the rest)\n";
 
 /* "|rtx5090|8gb": completion offers what --help lists. */
 static const char writeups[] =
