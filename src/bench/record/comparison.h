@@ -59,9 +59,9 @@ typedef struct Comparison {
     int n_ratios[COMPARISON_PHASES];
 } Comparison;
 
-/* Cells are matched by record_key(); of several with one key the last counts, as for --resume. The sets
- * must outlive the comparison; the caller frees it, after a failure too. */
 /* One of which nothing is known. */
 ComparisonPhase comparison_no_phase(void);
+/* Cells are matched by record_key(); of several with one key the last counts, as for --resume. The sets
+ * must outlive the comparison; the caller frees it, after a failure too. */
 Status comparison_make(Comparison *out, const RecordSet *a, const RecordSet *b);
 void comparison_free(Comparison *comparison);

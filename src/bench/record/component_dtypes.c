@@ -1,7 +1,6 @@
 #include "bench/record/component_dtypes.h"
 
 #include "base/text.h"
-#include "ops/fp8/quantize.h"
 #include "ops/fp8/scaled_matmul.h"
 
 #include <stdio.h>
@@ -144,8 +143,7 @@ static Component gradient_component(const Model *m, const Node *node)
 Component component_dtypes_of_node(const Model *m, const Node *node)
 {
     const char *scope = within_layer(node->scope);
-    QuantizePlace place[QUANTIZE_PLACES];
-    if (quantize_places(node, place) > 0 || node->op == OP_amax_history) return COMPONENT_COUNT;
+    if (node->op == OP_quantize || node->op == OP_amax_history) return COMPONENT_COUNT;
     if (is_gradient(m, node)) return gradient_component(m, node);
     for (int i = 0; i < N_FORWARD && node->phase == PHASE_FORWARD; i++) {
         if (strcmp(scope, forward[i].scope) == 0) return forward[i].component;

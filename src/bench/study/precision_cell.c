@@ -15,9 +15,7 @@ static Status put_dtypes(Record *facts, const Config *config, const Placement *p
 {
     CLEANUP(model_free) Model model = {0};
     CLEANUP(binding_free) Binding binding = {0};
-    Config apart = *config;
-    apart.fp8_apart = true;
-    TRY(placement_plan(placement, &apart, apart.mode, &model, &binding));
+    TRY(placement_plan(placement, config, config->mode, &model, &binding));
     json_t *dtypes = json_object();
     bool failed = json_object_set_new(facts, "dtypes", dtypes) != 0;
     for (int c = 0; c < COMPONENT_COUNT && !failed; c++) {
@@ -147,14 +145,17 @@ static Status put_errors(Record *facts, const Config *config, const Placement *p
 
 /* ---- the cell ---- */
 
+/* Looks at what lies between the ops and the casts of their results. */
 static Status study(const Config *config, CellLink *link)
 {
     CLEANUP(json_text_free) Record *facts = json_object();
     Placement placement;
+    Config apart = *config;
+    apart.fp8_apart = true;
     TRY(placement_find(config, &placement));
-    TRY(put_dtypes(facts, config, &placement));
+    TRY(put_dtypes(facts, &apart, &placement));
     TRY(cell_link_stage(link, "float64 reference", 0, 0));
-    TRY(put_errors(facts, config, &placement, link));
+    TRY(put_errors(facts, &apart, &placement, link));
     return cell_link_facts(link, facts);
 }
 

@@ -279,9 +279,7 @@ Status step_error_measure(StepError *e, const Config *config, const Placement *p
     CLEANUP(binding_free) Binding binding = {0};
     CLEANUP(session_close) Session session = {0};
     *e = (StepError){0};
-    Config apart = *config;
-    apart.fp8_apart = true;
-    TRY(placement_plan(placement, &apart, MODE_FWD_BWD, &model, &binding));
+    TRY(placement_plan(placement, config, MODE_FWD_BWD, &model, &binding));
     TRY(session_open(&session, &binding, placement->device));
     CLEANUP(array_free) void *buffer = malloc(largest_tensor(&model.plan));
     e->n_grads = model.n_params;

@@ -122,8 +122,7 @@ static void fill_all(Table *table, const ForecastOutput *all)
     TABLE_COLUMNS(table, 2, "device", "cell", "step (ms)", "90 % are between (ms)", "tokens/s",
                   "% of limit", "memory", "fits");
     if (all->price > 0) table_column(table, "tokens for 1", "", true);
-    TABLE_SPARE(table, "% of limit", "tokens/s", "memory", "fits");
-    TABLE_SPARE(table, "memory", "% of limit", "90 % are between (ms)");
+    TABLE_SPARE(table, "% of limit", "tokens/s", "memory", "fits", "90 % are between (ms)");
     for (int d = 0; d < all->n_devices; d++) {
         for (int i = 0; i < all->sweep->n; i++) add_row(table, all, &all->devices[d], i);
     }
