@@ -70,4 +70,17 @@ with suite.json "root['files'] = {'bench.json': dict(root)}; root['missing'] = [
 "$program" report suite.json --tables tables >out 2>err || fail 'a resumed suite has no tables'
 cat tables/*.md >shown
 grep -q 'steps 2' shown && grep -q 'steps 7' shown || { cp shown out; fail 'a row is not shown'; }
+
+# ---- for papers: every table has a caption and a label of its own, in the document and in the files of its parts ----
+
+"$program" attention --d-head 4 --heads 2 --ctx 8 --threads 1 --warmup 1 --steps 2 --attention naive,flash --baseline naive --format latex >two.tex 2>err ||
+    fail 'attention --baseline --format latex'
+cp good.json again.json
+"$program" report good.json again.json --tables papers >out 2>err || fail 'tables of two files'
+cat papers/{end,env,comp}*.tex >parts.tex
+for file in two.tex papers/tables.tex parts.tex; do
+    n=$(grep -c 'begin{table}' $file)
+    [ "$n" -ge 2 ] && [ "$(grep -c 'caption{' $file)" = "$n" ] && [ "$(grep -o 'label{tab:[^}]*}' $file | sort -u | wc -l)" = "$n" ] ||
+        { grep 'begin{table}\|caption\|label' $file >out; fail "$file: $n tables, and not as many captions and labels"; }
+done
 verdict

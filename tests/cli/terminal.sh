@@ -39,6 +39,7 @@ rows attention --device cpu --ctx 16,32 --heads 2 --d-head 16 --attention naive,
 rows profile "${tiny[@]}" --device cpu --warmup 1 --steps 2
 rows memory "${tiny[@]}" --device cpu
 rows memory --size medium,xl --ctx 128,256 --precision fp32,bf16 --device cpu --plan-only
+rows attention --device cpu --ctx 16,32 --heads 2 --d-head 16 --attention naive,flash --baseline naive --warmup 1 --steps 3 --threads 1
 rows precision "${tiny[@]}" --device cpu --precision fp32,bf16,fp8 --warmup 0 --steps 1
 rows precision --d-model 32 --d-ff 48 --num-layers 1 --num-heads 2 --ctx 16 --batch 2 --threads 1 --device cpu --precision fp32,bf16 --curve 12 --data "$program"
 rows warmup "${tiny[@]}" --device cpu --steps 3 --warmup 0,1

@@ -84,6 +84,7 @@ static Status show_plan(Suite *suite)
     Table table = {0};
     bool known = false;
     TRY(suite_run_preview(suite, &known));
+    table.title = "What would run";
     TABLE_COLUMNS(&table, 1, "part", "expected time");
     TABLE_COLUMNS(&table, 2, "state", "command");
     table_note(&table,

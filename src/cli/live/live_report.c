@@ -40,6 +40,7 @@ static Status fill_differences(Table *table, const Live *live)
 {
     CLEANUP(comparison_free) Comparison c = {0};
     TRY(comparison_make(&c, &live->sides[LIVE_OLD].rows, &live->sides[LIVE_NEW].rows));
+    table->title = "What differs";
     TABLE_COLUMNS(table, 3, "differs", "OLD", "NEW");
     table_cell(table, "command");
     for (int side = 0; side < LIVE_SIDES; side++) table_cell(table, live->sides[side].command);
@@ -59,6 +60,7 @@ static Status fill_differences(Table *table, const Live *live)
 
 static void fill_conditions(Table *table, const Live *live)
 {
+    table->title = "What the machine was like";
     TABLE_COLUMNS(table, 1, "beside it (medians of the starts)", "OLD", "NEW");
     table_cell(table, "starts");
     for (int side = 0; side < LIVE_SIDES; side++)
@@ -137,6 +139,7 @@ static void note_rule(Table *table, const Live *live)
 
 static void fill_verdicts(Table *table, const Live *live)
 {
+    table->title = "What changed";
     TABLE_COLUMNS(table, 2, "cell", "phase", "pairs", "OLD (ms)", "NEW (ms)", "change (%)",
                   "95 % interval (%)");
     table_column(table, "verdict", "", false);

@@ -64,6 +64,7 @@ static void put_peak(Table *table, const char *label, const char *who, const Mem
 
 static Status peaks(Table *table, const Sweep *sweep, const MemoryCell *cells)
 {
+    table->title = "Memory of every rank at its peak";
     TABLE_COLUMNS(table, 2, "cell", "rank", "parameters (MiB)", "gradients (MiB)", "moments (MiB)",
                   "buckets (MiB)", "activations (MiB)", "workspace (MiB)", "peak (MiB)",
                   "planned, held (MiB)", "measured (MiB)");
@@ -95,6 +96,7 @@ static void put_moments(Table *table, const char *label, const char *who, const 
 
 static Status moments(Table *table, const Sweep *sweep, const MemoryCell *cells)
 {
+    table->title = "Memory of every rank around the optimizer";
     TABLE_COLUMNS(table, 3, "cell", "rank", "when", "parameters (MiB)", "gradients (MiB)",
                   "moments (MiB)", "buckets (MiB)", "activations (MiB)", "workspace (MiB)",
                   "alive (MiB)", "planned, held (MiB)", "measured (MiB)",

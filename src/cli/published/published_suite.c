@@ -130,6 +130,7 @@ static Status show(const PublishedPlan *plan, PublishedOrder *order, const Publi
     Table table = {0};
     Total total = {0};
     Status status = ST_OK;
+    table.title = "What would run";
     TABLE_COLUMNS(&table, 0, "order");
     TABLE_COLUMNS(&table, 2, "tables", "row", "samples", "expected time");
     for (int i = 0; i < order->n && status == ST_OK; i++) {

@@ -326,6 +326,7 @@ static Status write_table(Text *out, const char *format, const PagePart *part)
                  .results = part->self,
                  .notes = {.others = NAN, .stolen = NAN}};
     const PublishedTable *published = &published_list_tables[f.id];
+    table.title = published->title;
     f.n = published_figure_list(published, f.figures);
     if (published_list_is_profile(published))
         put_profile(&f);

@@ -197,11 +197,11 @@ void table_put_heading(Text *out, const char *label, const TableHeading *as)
     out->failed = out->failed || first.failed;
 }
 
-void table_put_label(Text *out, const Table *table)
+/* Small letters and digits, what is between as "-". */
+static void put_slug(Text *out, const char *title)
 {
     bool between = false;
-    text_puts(out, "tab:");
-    for (const char *c = table->title; *c; c++) {
+    for (const char *c = title; *c; c++) {
         const bool letter = (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9');
         const bool capital = *c >= 'A' && *c <= 'Z';
         if (letter || capital) {
@@ -210,6 +210,21 @@ void table_put_label(Text *out, const Table *table)
         }
         between = !letter && !capital;
     }
+}
+
+void table_put_label(Text *out, const Table *table, const char *begin, const char *end)
+{
+    CLEANUP(text_free) Text label = {0};
+    int n = 0;
+    do {
+        text_clear(&label);
+        text_printf(&label, "%stab:", begin);
+        put_slug(&label, table->title);
+        if (++n > 1) text_printf(&label, "-%d", n);
+        text_puts(&label, end);
+    } while (!label.failed && strstr(text_str(out), text_str(&label)));
+    text_puts(out, text_str(&label));
+    out->failed |= label.failed;
 }
 
 void table_put_comments(Text *out, const Table *table, const char *prefix)

@@ -79,8 +79,9 @@ typedef struct TableHeading {
  * step", "(ms)". */
 void table_put_heading(Text *out, const char *label, const TableHeading *as);
 
-/* Appends the title as a name to refer to the table by: "tab:time-of-each-phase". */
-void table_put_label(Text *out, const Table *table);
+/* Appends the title as a name to refer to the table by, "tab:time-of-each-phase" between `begin` and `end`;
+ * with a number where `out` has one of that name. */
+void table_put_label(Text *out, const Table *table, const char *begin, const char *end);
 
 /* Appends the notes as comment lines that start with `prefix`. */
 void table_put_comments(Text *out, const Table *table, const char *prefix);

@@ -22,9 +22,8 @@ static void put_begin(Text *out, const Table *table)
     if (table->title) {
         text_puts(out, "  \\caption{");
         put_text(out, table->title);
-        text_puts(out, "}\n  \\label{");
-        table_put_label(out, table);
-        text_puts(out, "}\n");
+        text_puts(out, "}\n  ");
+        table_put_label(out, table, "\\label{", "}\n");
     }
     text_puts(out, "  \\resizebox*{!}{\\ifdim\\totalheight>0.99\\textheight "
                    "0.99\\textheight\\else\\totalheight\\fi}{%\n"
@@ -78,5 +77,5 @@ const TableFormat table_latex = {.name = "latex",
                                  .document_begin = DOCUMENT_BEGIN,
                                  .document_end = "\\end{document}\n",
                                  .title_begin = "\\section*{",
-                                 .title_end = "}\n",
+                                 .title_end = "}\n\n",
                                  .after_tables = "\\clearpage\n"}; /* TeX holds few floats back */

@@ -38,9 +38,8 @@ static void put_shrunk(Text *out, const Table *table)
     text_puts(out, "set text(size: calc.min(1, 0.99 * room.width / measure(whole).width) * 1em)\n"
                    "whole\n})");
     if (table->title) {
-        text_puts(out, ") <");
-        table_put_label(out, table);
-        text_puts(out, ">");
+        text_puts(out, ") ");
+        table_put_label(out, table, "<", ">");
     }
     text_puts(out, "\n");
 }

@@ -24,7 +24,7 @@ Status table_write_next(Text *out, const char *format, Table *table)
 {
     Status status = table_status(table);
     if (status == ST_OK && table_rows(table) > 0) {
-        if (out->n) text_puts(out, "\n");
+        if (out->n && !text_ends_with(text_str(out), "\n\n")) text_puts(out, "\n");
         status = table_write(out, format, table);
     }
     table_free(table);

@@ -20,15 +20,11 @@ static Status no_memory(void)
 
 /* ---- tables ---- */
 
-/* The words of the table, of the part where it has none: "Where the time goes, tiny fp32: run.json". */
+/* "Where the time goes, tiny fp32: run.json". */
 static json_t *title_json(const json_t *table, const PagePart *part)
 {
     CLEANUP(text_free) Text title = {0};
-    const char *words = json_string_value(json_object_get(table, "title"));
-    if (words)
-        page_parts_title_of(&title, part, words);
-    else
-        page_parts_title(&title, part);
+    page_parts_title_of(&title, part, json_string_value(json_object_get(table, "title")));
     return text_status(&title) == ST_OK ? json_text_string(text_str(&title)) : NULL;
 }
 

@@ -20,28 +20,29 @@ static Status write_file(const char *folder, const char *name, const TableFormat
 }
 
 static Status write_own(const char *folder, const char *name, const TableFormat *format,
-                        const Text *tables)
+                        const char *tables)
 {
     CLEANUP(text_free) Text text = {0};
     put(&text, format->part_begin);
-    text_append(&text, text_str(tables), tables->n);
+    text_puts(&text, tables);
     put(&text, format->part_end);
     return write_file(folder, name, format, &text);
 }
 
-/* One part to a file of its own, and to the document with all of them. */
+/* One part to the document with all of them, and to a file of its own, with the same labels. */
 static Status write_part(const char *folder, const TableFormat *format, const PagePart *parts,
                          int i, Text *all)
 {
-    CLEANUP(text_free) Text name = {0}, text = {0}, title = {0};
+    CLEANUP(text_free) Text name = {0}, title = {0};
     page_parts_name(&name, parts, i);
     page_parts_title(&title, &parts[i]);
-    TRY(parts[i].write(&text, format->name, &parts[i]));
-    TRY(write_own(folder, text_str(&name), format, &text));
     put(all, format->title_begin);
     format->put_text(all, text_str(&title));
     put(all, format->title_end);
-    text_append(all, text_str(&text), text.n);
+    const size_t start = all->n;
+    TRY(parts[i].write(all, format->name, &parts[i]));
+    TRY(text_status(all));
+    TRY(write_own(folder, text_str(&name), format, text_str(all) + start));
     put(all, format->after_tables);
     text_puts(all, "\n");
     return ST_OK;

@@ -46,6 +46,7 @@ static Status files(Text *out, const ProfileTables *how, const ProfileView *v)
     const ViewGpu *g = &v->device;
     const double all = g->compute + g->copies;
     const char *prefix = record_text(v->record, "prefix");
+    table.title = "What nsys recorded";
     TABLE_COLUMNS(&table, 2, "nsys stats", "");
     table_fact(&table, "files", "%zu of %s", json_array_size(json_object_get(v->record, "files")),
                prefix && *prefix ? prefix : "no prefix");
@@ -114,6 +115,7 @@ static Status kernels(Text *out, const ProfileTables *how, const ProfileView *v)
     Table table = {0};
     const NameTable as = {.how = how,
                           .view = v,
+                          .title = "Where the time goes, by kernel",
                           .heading = "kernel, by name",
                           .grouping = v->n_phase_kernels ? "in" : NULL,
                           .briefly = true,
@@ -126,12 +128,13 @@ static Status kernels(Text *out, const ProfileTables *how, const ProfileView *v)
 
 /* ---- the other lists ---- */
 
-static Status list(Text *out, const ProfileTables *how, const ProfileView *v, const char *heading,
-                   const ViewName *names, int n)
+static Status list(Text *out, const ProfileTables *how, const ProfileView *v, const char *title,
+                   const char *heading, const ViewName *names, int n)
 {
     Table table = {0};
     const NameTable as = {.how = how,
                           .view = v,
+                          .title = title,
                           .heading = heading,
                           .whole_run = true,
                           .more = names == v->projected ? "GPU operations" : NULL};
@@ -146,12 +149,14 @@ static Status write_one(Text *out, const ProfileTables *how, const ProfileView *
 {
     TRY(files(out, how, v));
     TRY(kernels(out, how, v));
-    TRY(list(out, how, v, "kernel, by grid", v->grids, v->n_grids));
+    TRY(list(out, how, v, "Kernels by grid", "kernel, by grid", v->grids, v->n_grids));
     TRY(profile_name_tables_memory(out, how, v));
-    TRY(list(out, how, v, "CUDA call", v->calls, v->n_calls));
-    TRY(list(out, how, v, "NVTX range", v->nvtx, v->n_nvtx));
-    TRY(list(out, how, v, "NVTX range, on the GPU", v->projected, v->n_projected));
-    return list(out, how, v, "call of the operating system", v->os_calls, v->n_os_calls);
+    TRY(list(out, how, v, "CUDA calls of the host", "CUDA call", v->calls, v->n_calls));
+    TRY(list(out, how, v, "NVTX ranges", "NVTX range", v->nvtx, v->n_nvtx));
+    TRY(list(out, how, v, "NVTX ranges on the GPU", "NVTX range, on the GPU", v->projected,
+             v->n_projected));
+    return list(out, how, v, "Calls of the operating system", "call of the operating system",
+                v->os_calls, v->n_os_calls);
 }
 
 Status profile_nsys_tables_write(Text *out, const ProfileTables *how, const json_t *profiles)

@@ -193,6 +193,7 @@ static bool leads(const RecordSet *set, const Baseline *baseline, size_t row)
 static void fill_side_by_side(Table *table, const RecordSet *set, const Baseline *baseline)
 {
     const Values values = values_of(baseline, set);
+    table->title = "The values side by side";
     put_value_headings(table, baseline, &values);
     for (size_t i = 0; i < record_set_size(set); i++) {
         if (leads(set, baseline, i))
@@ -215,7 +216,7 @@ Status record_table_write(Text *out, const char *format, const ReportInput *inpu
     Baseline baseline;
     if (input->baseline) TRY(baseline_find(&baseline, set, input->baseline));
     fill(&table, set, input->baseline ? &baseline : NULL);
-    if (strcmp(format, "page") != 0) table.title = "Every cell"; /* parts of the page have titles */
+    table.title = "Every cell";
     TRY(table_write(out, format, &table));
     if (input->baseline && of_attention(set)) {
         table_free(&table);

@@ -95,7 +95,7 @@ static Status write_table(Text *out, const char *format, const RecordSet *rows)
     TABLE_COLUMNS(&table, 1, "op", "bytes", "ranks", "precision", "time (us)", "± (%)",
                   "algbw (GB/s)", "busbw (GB/s)", "MPI (us)", "MPI busbw (GB/s)", "MPI / ours",
                   "status");
-    if (strcmp(format, "page") != 0) table.title = "Every collective";
+    table.title = "Every collective";
     TABLE_SPARE(&table, "MPI busbw (GB/s)", "precision", "± (%)", "algbw (GB/s)", "MPI (us)");
     for (size_t i = 0; i < record_set_size(rows); i++) put_row(&table, record_set_at(rows, i));
     put_notes(&table, rows);

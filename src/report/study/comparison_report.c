@@ -248,8 +248,8 @@ static Status write_tables(Text *out, const char *format, const ComparisonReport
         TRY(record_set_add(&matched, record_set_find(report->b, key)));
     }
     fill_rows(&table, report, &rows, &matched);
-    if (strcmp(format, "page") != 0) table.title = "What changed"; /* the page's part has one */
-    return table_write(out, format, &table);                       /* with its notes, if no rows */
+    table.title = "What changed";
+    return table_write(out, format, &table); /* with its notes, if no rows */
 }
 
 Status comparison_report_write(Text *out, const char *format, const ComparisonReport *report)
