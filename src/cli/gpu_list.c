@@ -24,7 +24,19 @@ static void add_row(Table *table, const Datasheet *sheet)
     put_rate(table, sheet->watts, 1);
 }
 
-Status gpu_list_fill(Table *table)
+static void put_most(Text *out)
+{
+    const Datasheet *memory = datasheet_table, *rate = datasheet_table;
+    for (const Datasheet *sheet = datasheet_table; sheet->name; sheet++) {
+        if (sheet->memory_mib > memory->memory_mib) memory = sheet;
+        if (sheet->rate[LIMIT_BF16_LARGEST] > rate->rate[LIMIT_BF16_LARGEST]) rate = sheet;
+    }
+    text_printf(out, "Most memory: %s, %.1f GiB; fastest in bf16: %s, %.4g TFLOP/s.", memory->name,
+                (double)memory->memory_mib / 1024, rate->name,
+                rate->rate[LIMIT_BF16_LARGEST] / 1e12);
+}
+
+Status gpu_list_fill(Table *table, Text *conclusion)
 {
     table->title = "GPUs by their data sheets";
     TABLE_COLUMNS(table, 2, "--gpu", "GPU", "GiB", "fp32", "tf32", "bf16", "fp16", "fp8", "GB/s",
@@ -35,5 +47,6 @@ Status gpu_list_fill(Table *table)
                       "fp32, as NVIDIA's data sheets and whitepapers have them; -: none, or the "
                       "document does not say");
     table_note(table, "--limits FILE plans by what 'roofstep limits --format json' measured there");
+    put_most(conclusion);
     return ST_OK;
 }

@@ -15,12 +15,20 @@ static Status count_parameters(const ModelSpec *spec, int64_t *n)
     return ST_OK;
 }
 
-static Status add_row(Table *table, const char *name)
+typedef struct Sizes {
+    const char *least, *most;
+    int64_t of_least, of_most;
+} Sizes;
+
+static Status add_row(Table *table, const char *name, Sizes *sizes)
 {
     ModelSpec spec;
     int64_t parameters = 0;
     TRY(model_file_load(&spec, name));
     TRY(count_parameters(&spec, &parameters));
+    if (!sizes->least || parameters < sizes->of_least)
+        sizes->least = name, sizes->of_least = parameters;
+    if (parameters > sizes->of_most) sizes->most = name, sizes->of_most = parameters;
     TABLE_CELLS(table, name, human_count(parameters).s, human_count(spec.num_layers).s,
                 human_count(spec.d_model).s);
     table_cell_printf(table, "%lld / %lld", (long long)spec.num_heads,
@@ -29,12 +37,15 @@ static Status add_row(Table *table, const char *name)
     return ST_OK;
 }
 
-Status model_list_fill(Table *table)
+Status model_list_fill(Table *table, Text *conclusion)
 {
+    Sizes sizes = {0};
     table->title = "Bundled models";
     TABLE_COLUMNS(table, 1, "model", "parameters", "layers", "width", "heads / of k and v",
                   "vocabulary", "positions");
-    for (int i = 0; model_file_names[i]; i++) TRY(add_row(table, model_file_names[i]));
+    for (int i = 0; model_file_names[i]; i++) TRY(add_row(table, model_file_names[i], &sizes));
     table_note(table, "--model takes one of these, a config.json of Hugging Face, or its folder");
+    text_printf(conclusion, "Largest: %s, %s parameters; smallest: %s, %s.", sizes.most,
+                human_si((double)sizes.of_most).s, sizes.least, human_si((double)sizes.of_least).s);
     return ST_OK;
 }

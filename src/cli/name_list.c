@@ -28,15 +28,16 @@ static Status check(const Settings *settings, const OptionSet *options, const ch
 }
 
 Status name_list_write(const Settings *settings, const OptionSet *options, OptionId option,
-                       Status (*fill)(Table *table))
+                       Status (*fill)(Table *table, Text *conclusion))
 {
     Table table = {0};
-    CLEANUP(text_free) Text text = {0};
+    CLEANUP(text_free) Text text = {0}, conclusion = {0};
+    const char *format = *settings->format ? settings->format : "md";
     TRY(check(settings, options, option_table[option].name));
     if (settings->out) TRY(output_take(settings->out));
-    Status status = fill(&table);
-    if (status == ST_OK)
-        status = table_write_next(&text, *settings->format ? settings->format : "md", &table);
+    Status status = fill(&table, &conclusion);
+    if (status == ST_OK) status = table_write_next(&text, format, &table);
+    if (status == ST_OK) status = table_write_conclusion(&text, format, &conclusion);
     table_free(&table);
     return status == ST_OK ? output_text(settings, &text) : status;
 }

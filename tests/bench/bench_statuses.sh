@@ -96,7 +96,7 @@ bench --steps 2 --ctx 4,8 --resume missing.json --dry-run >dry.out 2>dry.err
 code=$?
 expect_code 0 "dry run of a resumed sweep"
 [ "$(grep -c '^| custom ctx' dry.out)" = 1 ] || fail "dry run has not the one cell that is missing"
-expect dry.out '1 finished in missing.json, skipped; dry run: 1 cell would run'
+expect dry.out 'Dry run: 1 cell would run, 1 finished in missing.json is skipped'
 bench --steps 2 --memory-limit 1MiB --dry-run >dry.out 2>dry.err
 expect dry.out '[|] nothing  *[|]  *[0-9,]* [|]  *- [|]'
 exit 0

@@ -21,7 +21,7 @@ forecast --check "${steps[@]}" --limits "$limits" --efficiency "$work/medium.jso
 python3 - "$work/check" <<'PYTHON' || { fail "the steps that nothing was fitted to"; cat "$work/check"; }
 import re, sys
 text = open(sys.argv[1]).read()
-n, mean, worst, roofline = re.search(r"- (\d+) steps .* off by ([\d.]+) % in the mean, ([\d.]+) % at worst; the plain roofline by ([\d.]+) %", text).groups()
+n, mean, worst, roofline = re.search(r"(\d+) steps .* off by ([\d.]+) % in the mean, ([\d.]+) % at worst; the plain roofline by ([\d.]+) %", text).groups()
 assert int(n) >= 10 and float(mean) <= 6 and float(worst) <= 15 and float(roofline) > 3 * float(mean), (n, mean, worst, roofline)
 PYTHON
 

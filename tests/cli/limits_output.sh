@@ -17,6 +17,7 @@ grep -q 'nowhere' "$work/err" || fail "it does not say what it cannot write"
 "$program" limits --device cpu --threads 1 >"$work/first" 2>"$work/err" || { cat "$work/err"; exit 1; }
 grep -q 'measuring' "$work/err" || fail "it does not say that it measures"
 grep -q 'memory, copy' "$work/first" || fail "no table"
+tail -n 1 "$work/first" | grep -Eq '^With [0-9.]+ GB/s of memory, .* [0-9.]+ FLOP/byte in fp32.*\.$' || fail "no balance: $(tail -n 1 "$work/first")"
 if grep -q 'not stored' "$work/err"; then
     grep -q -- '--keep' "$work/err" || fail "it does not say what to do"
     "$program" limits --device cpu --threads 1 --keep >"$work/first" 2>"$work/err" || fail "--keep"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# usage: terminal.sh PROGRAM: on a terminal of 80 columns no command prints a row that wraps, nor help that does; away from one --quiet says
-# nothing, and a long cell has a line every ten seconds.
+# usage: terminal.sh PROGRAM: on a terminal of 80 columns no command prints a row that wraps, nor help that does, and every one ends with a
+# sentence; away from one --quiet says nothing, and a long cell has a line every ten seconds.
 program=$(realpath "$1")
 results=$(realpath "$(dirname "$0")/../../docs/results")
+commands=$(realpath "$(dirname "$0")/../../src/cli/commands.def")
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
@@ -24,9 +25,21 @@ on_terminal() {
 }
 widest() { LC_ALL=C.UTF-8 wc -L <"$1"; }
 
-# rows ARGUMENTS...: tables and charts are there, and fit
+# concludes FILE ARGUMENTS...: the last line of the file is a sentence with a figure, apart from the notes above it
+concludes() {
+    local file=$1
+    shift
+    tail -n 1 "$file" | grep -Eq '^[[:alnum:]].* .*\.$' || fail "roofstep $*: does not end with a sentence: $(tail -n 1 "$file")"
+    tail -n 1 "$file" | grep -q '[0-9]' || fail "roofstep $*: its last sentence has no figure: $(tail -n 1 "$file")"
+    [ -z "$(tail -n 2 "$file" | head -n 1)" ] || fail "roofstep $*: its last sentence is not apart"
+    concluded+=("$1")
+}
+concluded=()
+
+# rows ARGUMENTS...: tables and charts are there, fit, and come to something
 rows() {
     on_terminal 80 "$@"
+    concludes out "$@"
     grep -E '^ *[|│]' out >rows || fail "roofstep $*: no table: $(tail -n 2 out err)"
     grep -B 1 -E '^\| [^|]*\|' out | head -n 1 | grep -qE '^[A-Z][^|]*$' ||
         fail "roofstep $*: a table without a heading: $(head -n 2 out)"
@@ -54,6 +67,34 @@ rows forecast --check "$results/h200-small-torch.json" --limits "$results/h200-l
 rows compare "$results/h200-small-fp32-torch.json" "$results/h200-small-128.json"
 "$program" profile "${tiny[@]}" --device cpu --warmup 1 --steps 2 --out-dir profiled >/dev/null 2>&1 || fail "profile --out-dir"
 rows profile --from profiled
+rows profile "${tiny[@]}" --device cpu --warmup 1 --steps 2 --precision fp32,bf16
+rows plan --size tiny
+rows plan --size tiny,small --memory-limit 64MiB
+
+# These have no table.
+says() {
+    on_terminal 80 "$@"
+    concludes out "$@"
+}
+says doctor
+says bench "${tiny[@]}" --device cpu --warmup 1 --steps 3 --memory-limit 1MiB
+says validate "$results/h200-limits.json" "$results/h200-small-128.json"
+if "$program" collective --ranks 2 --bytes 1KiB --steps 1 >out 2>&1; then
+    rows collective --ranks 2 --bytes 1KiB,64KiB --steps 3
+else
+    grep -q 'MPI' out || fail "collective: $(tail -n 2 out)"
+    concluded+=(collective)
+fi
+# limits_output.sh, suite.sh and report.sh look at these; they take long, or make a page.
+concluded+=(limits suite report export)
+"$program" export "${tiny[@]}" --device cpu --out step.safetensors >out 2>err || fail "export ended with $?"
+tail -n 1 err | grep -q 'step.safetensors: [0-9]* parameters.*, loss [0-9.]*, ' || fail "export says nothing of its file: $(cat err)"
+for command in $(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$commands"); do
+    case " ${concluded[*]} " in
+    *" $command "*) ;;
+    *) fail "nobody looked at how roofstep $command ends" ;;
+    esac
+done
 
 # What a row is and what it comes to stay; what is hidden is named, and a wide terminal has it.
 on_terminal 60 compare "$results/h200-small-fp32-torch.json" "$results/h200-small-128.json"

@@ -89,7 +89,7 @@ for bytes in 0 1 20 300 4000; do
 done
 "$program" bench --size xl --precision bf16 --device cuda --limits whole.json --dry-run >out 2>err || fail 'bench --dry-run --limits'
 has 'planned for another machine: NVIDIA H200' '| train '
-matches 'dry run: [0-9]+ cells? would run; expected time [0-9]+s'
+matches 'Dry run: [0-9]+ cells? would run; expected time [0-9]+s\.'
 
 # The deepest there may be does not take minutes.
 deepest=1024

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/plan/planned_config.h"
 #include "model/step_cost.h"
+#include "report/format/table_write.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -67,16 +68,24 @@ static Status add_cell(Table *table, const Config *config, const Limits *machine
     return status;
 }
 
-static void closing_note(Table *table, const Settings *settings, const Total *total)
+static void put_conclusion(Text *out, const Settings *settings, const Total *total)
 {
-    CLEANUP(text_free) Text note = {0};
+    text_printf(out, "Dry run: %d cell%s would run", total->cells, total->cells == 1 ? "" : "s");
     if (total->kept)
-        text_printf(&note, "%d finished in %s, skipped; ", total->kept, settings->resume);
-    text_printf(&note, "dry run: %d cell%s would run; expected time %s", total->cells,
-                total->cells == 1 ? "" : "s",
-                isnan(total->seconds) ? "unknown until the limits of this machine are measured"
+        text_printf(out, ", %d finished in %s %s skipped", total->kept, settings->resume,
+                    total->kept == 1 ? "is" : "are");
+    text_printf(out, "; expected time %s.",
+                isnan(total->seconds) ? "unknown until 'roofstep limits' has measured this machine"
                                       : human_eta(total->seconds).s);
-    table_note_code(table, text_str(&note), isnan(total->seconds) ? "roofstep limits" : NULL);
+}
+
+static Status print(Table *table, const Settings *settings, const Total *total)
+{
+    CLEANUP(text_free) Text text = {0}, conclusion = {0};
+    TRY(table_write_next(&text, "md", table));
+    put_conclusion(&conclusion, settings, total);
+    TRY(table_write_conclusion(&text, "md", &conclusion));
+    return output_print(&text);
 }
 
 static bool is_kept(const Config *config, const RecordSet *known)
@@ -114,7 +123,8 @@ Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordS
     Status status = add_cells(&table, sweep, machine, known, &total);
     if (status == ST_OK && total.unsupported == sweep->n)
         status = supported_none(sweep->n, total.why);
-    closing_note(&table, settings, &total);
     other_machine_note(&table, &total.placement, machine);
-    return output_table(&table, status);
+    if (status == ST_OK) status = print(&table, settings, &total);
+    table_free(&table);
+    return status;
 }

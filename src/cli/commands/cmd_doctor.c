@@ -14,6 +14,7 @@
 #include "bench/record/environment.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/program_version.h"
 #include "comm/nccl_comm.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "prof/activity_cupti.h"
@@ -27,36 +28,6 @@
 #include <string.h>
 #include <zlib.h>
 
-/* ---- programs that may be installed: a command that prints its version ---- */
-
-typedef enum Program { NVCC, TORCH, NODE, SQLITE, PROGRAMS } Program;
-
-/* Importing PyTorch would take seconds; its package knows the version. Debian's PyTorch belongs to Debian's
- * Python, which may not be the first on the path. */
-static const char *const version_commands[PROGRAMS] = {
-    [NVCC] = "PATH=$PATH:/usr/local/cuda/bin nvcc --version | "
-             "sed -n \"s/.*release \\([0-9.]*\\).*/\\1/p\"",
-    [TORCH] = "for python in python3 /usr/bin/python3; do $python -c \"import importlib.util "
-              "as u, importlib.metadata as m; assert u.find_spec(\\\"torch\\\"); "
-              "print(m.version(\\\"torch\\\"))\" && exit 0; done; exit 1",
-    [NODE] = "node --version && npm --version >/dev/null",
-    [SQLITE] = "sqlite3 --version | cut -d\" \" -f1"};
-
-enum { VERSION_SIZE = 256 };
-/* Reads the first line that the command prints, "" when it fails. A program that hangs is killed after 10
- * s. */
-static void read_version(const char *command, char version[VERSION_SIZE])
-{
-    char line[512];
-    version[0] = '\0';
-    snprintf(line, sizeof line, "exec timeout 10 sh -c '%s' 2>/dev/null </dev/null", command);
-    FILE *pipe = popen(line, "re");
-    if (!pipe) return;
-    if (!fgets(version, VERSION_SIZE, pipe)) version[0] = '\0';
-    if (pclose(pipe) != 0) version[0] = '\0';
-    version[strcspn(version, "\n")] = '\0';
-}
-
 typedef struct Doctor {
     CpuInfo cpu;
     CpuTicks ticks;
@@ -64,7 +35,7 @@ typedef struct Doctor {
     bool gpu_there;   /* the driver shows a GPU */
     NvmlReading nvml; /* of that GPU */
     GpuLibraries libraries;
-    char version[PROGRAMS][VERSION_SIZE]; /* "": not installed */
+    ProgramVersion version[PROGRAMS];
     bool limits_stored;
     Limits limits;
     json_t *features; /* [{name, there, detail}] */
@@ -121,7 +92,7 @@ static void list_gpu_features(Doctor *d)
         feature(d, traced, "CUPTI", "%s", traced ? "profile sees kernels" : status_message());
     } else {
         feature(d, false, "CUDA engine", "not in this build; GPU: %s; CUDA compiler: %s",
-                text_str(&gpu), or_else(d->version[NVCC], "none"));
+                text_str(&gpu), or_else(d->version[NVCC].s, "none"));
     }
 }
 
@@ -136,13 +107,13 @@ static void list_features(Doctor *d)
     feature(d, d->limits_stored, "measured limits", "%s",
             d->limits_stored ? d->limits.time_utc : "none yet: run roofstep limits");
     feature(
-        d, *d->version[TORCH], "PyTorch", "%s",
-        or_else(d->version[TORCH], "needed only to check an export and for bench --peer torch"));
+        d, *d->version[TORCH].s, "PyTorch", "%s",
+        or_else(d->version[TORCH].s, "needed only to check an export and for bench --peer torch"));
     feature(d, page_is_built(), "HTML report", "%s; npm: %s",
             page_is_built() ? "in this build" : "not in this build",
-            or_else(d->version[NODE], "none (the build fetches the charts with it)"));
-    feature(d, *d->version[SQLITE], "sqlite3", "%s",
-            or_else(d->version[SQLITE], "needed only to read --format sql"));
+            or_else(d->version[NODE].s, "none (the build fetches the charts with it)"));
+    feature(d, *d->version[SQLITE].s, "sqlite3", "%s",
+            or_else(d->version[SQLITE].s, "needed only to read --format sql"));
 }
 
 /* ---- advice ---- */
@@ -216,10 +187,10 @@ static bool is_older(const char *driver, const char *runtime)
 static void advise_on_gpu(Doctor *d)
 {
     const NvmlReading *r = &d->nvml;
-    advise(d, d->gpu_there && !d->gpu_built,
-           "There is a GPU, but this build has no CUDA engine: %s",
-           *d->version[NVCC] ? "cmake --preset cuda && cmake --build --preset cuda."
-                             : "install the CUDA toolkit 12 or newer, then build the preset cuda.");
+    advise(
+        d, d->gpu_there && !d->gpu_built, "There is a GPU, but this build has no CUDA engine: %s",
+        *d->version[NVCC].s ? "cmake --preset cuda && cmake --build --preset cuda."
+                            : "install the CUDA toolkit 12 or newer, then build the preset cuda.");
     advise(d, d->gpu_built && !d->gpu_there,
            "The CUDA engine needs a GPU, and NVIDIA's driver shows none.");
     advise(d, d->gpu_built && is_older(r->cuda, d->libraries.cuda),
@@ -239,7 +210,7 @@ static void list_advice(Doctor *d)
     advise(d, !d->limits_stored,
            "Run 'roofstep limits' once (about 20 s): bench then shows MFU and %% of limit.");
     advise_on_gpu(d);
-    advise(d, !*d->version[TORCH],
+    advise(d, !*d->version[TORCH].s,
            "To check exports against PyTorch, and for bench --peer torch: apt-get install "
            "python3-torch, or pip install torch.");
     advise(d, json_array_size(d->advice) == 0, "Nothing to do: ready to measure.");
@@ -260,7 +231,7 @@ static Status examine(Doctor *d)
     TRY(cpu_info_ticks(&d->ticks, ""));
     TRY(limits_key(0, &key));
     d->limits_stored = limits_cache_load(&key, &d->limits);
-    for (int p = 0; p < PROGRAMS; p++) read_version(version_commands[p], d->version[p]);
+    for (int p = 0; p < PROGRAMS; p++) d->version[p] = program_version((Program)p);
     list_features(d);
     list_advice(d);
     return d->failed ? NO_MEMORY("for the report of doctor") : ST_OK;
@@ -337,6 +308,16 @@ static void put_build(Text *out, const CpuInfo *cpu)
     text_printf(out, "- jansson %s, zlib %s\n", jansson_version_str(), zlibVersion());
 }
 
+static void put_conclusion(Text *out, const Doctor *d)
+{
+    const char *first = json_string_value(json_array_get(d->advice, 0));
+    size_t there = 0, i;
+    json_t *item;
+    json_array_foreach(d->features, i, item) there += json_is_true(json_object_get(item, "there"));
+    text_printf(out, "\n%zu of %zu features are there. First to do: %s\n", there,
+                json_array_size(d->features), first ? first : "nothing.");
+}
+
 static Status put_markdown(Text *out, const Doctor *d)
 {
     CLEANUP(text_free) Text all = {0};
@@ -352,6 +333,7 @@ static Status put_markdown(Text *out, const Doctor *d)
         json_string_value(json_object_get(item, "detail")));
     text_puts(&all, "\n## Advice\n\n");
     json_array_foreach(d->advice, i, item) text_printf(&all, "- %s\n", json_string_value(item));
+    put_conclusion(&all, d);
     escape_put(out, ESCAPE_SCREEN, text_str(&all));
     out->failed = out->failed || all.failed;
     return text_status(out);

@@ -47,7 +47,10 @@ static Status write_as(Text *text, const char *format, const Limits *limits, con
     if (strcmp(format, "csv") == 0) return write_csv(text, limits);
     limits_table_fill(&table, limits);
     if (no_links) table_note_printf(&table, "links between ranks are not measured: %s", no_links);
-    return table_write_next(text, format, &table);
+    TRY(table_write_next(text, format, &table));
+    CLEANUP(text_free) Text balance = {0};
+    limits_table_balance(&balance, limits);
+    return table_write_conclusion(text, format, &balance);
 }
 
 /* Without MPI the rest is as good. */

@@ -6,10 +6,12 @@
 #include "cli/other_machine.h"
 #include "cli/output.h"
 #include "cli/plan/memory_output.h"
+#include "cli/plan/plan_conclusion.h"
 #include "cli/plan/planned_config.h"
 #include "cli/rank_cells.h"
 #include "config/cell_field.h"
 #include "report/format/table_md.h"
+#include "report/format/table_write.h"
 #include "report/memory/memory_chart.h"
 #include "report/memory/memory_snapshot.h"
 #include "report/memory/memory_svg.h"
@@ -144,15 +146,17 @@ static Status write_tables(Text *out, const Settings *settings, const Sweep *swe
 {
     const char *format = settings->format;
     const bool many = sweep->n > 1 || cells[0].unsupported;
+    CLEANUP(text_free) Text conclusion = {0};
     TRY(many ? memory_tables_many(out, format, sweep, cells)
              : memory_tables_one(out, format, settings, sweep, &cells[0]));
     TRY(memory_ranks_tables(out, format, sweep, cells));
-    if (many) return ST_OK;
-    if (strcmp(format, "md") != 0) return ST_OK;
-    text_puts(out, "\n```\n");
-    TRY(memory_chart(out, &cells[0].profile, shows_unicode(), table_md_columns()));
-    text_puts(out, "```\n");
-    return text_status(out);
+    if (!many && strcmp(format, "md") == 0) {
+        text_puts(out, "\n```\n");
+        TRY(memory_chart(out, &cells[0].profile, shows_unicode(), table_md_columns()));
+        text_puts(out, "```\n");
+    }
+    plan_conclusion_memory(&conclusion, sweep, cells);
+    return table_write_conclusion(out, format, &conclusion);
 }
 
 /* Each with its records, which belong to `rows`. */

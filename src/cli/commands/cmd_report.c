@@ -1,11 +1,14 @@
 /* roofstep report: result files -> one page, or the tables for a paper. */
 #include "base/file_lock.h"
 #include "base/folder.h"
+#include "base/json_text.h"
+#include "base/log.h"
 #include "base/temp_file.h"
 #include "cli/chart_folder.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/published/published_page.h"
+#include "report/findings/summary.h"
 #include "report/page/page.h"
 #include "report/page/page_bundle.h"
 #include "report/page/table_files.h"
@@ -13,6 +16,16 @@
 #include <string.h>
 
 #define PAGE_NAME "roofstep.html"
+
+/* The last line of the page's summary is what to do about the step. */
+static Status tell_last(const PageInput *input)
+{
+    CLEANUP(json_text_free) json_t *lines = json_array();
+    TRY(summary_add(lines, input->files, input->n_files));
+    const size_t n = json_array_size(lines);
+    if (n > 0) log_note("%s", json_string_value(json_array_get(lines, n - 1)));
+    return ST_OK;
+}
 
 static Status write_page(const Settings *settings, const PageInput *input)
 {
@@ -24,7 +37,7 @@ static Status write_page(const Settings *settings, const PageInput *input)
     TRY(output_whole());
     TRY(output_text(&to, &text));
     if (to.out) output_tell_page(to.out);
-    return ST_OK;
+    return to.out ? tell_last(input) : ST_OK;
 }
 
 static Status write_tables(const char *folder, const PageInput *input)

@@ -7,11 +7,16 @@
 #include <dirent.h>
 #include <stdlib.h>
 
-static void check_file(Text *text, const char *path, int *exit_code)
+typedef struct Counts {
+    int files, bad;
+} Counts;
+
+static void check_file(Text *text, const char *path, Counts *counts)
 {
     ValidateNote note;
     const bool whole = validate_file(path, &note) == ST_OK;
-    if (!whole) *exit_code = EXIT_FAILED;
+    counts->files++;
+    counts->bad += !whole;
     /* All of it, and on one line: scripts look for it. */
     escape_put(text, ESCAPE_LINE, path);
     text_puts(text, whole ? ": ok: " : ": bad: ");
@@ -25,26 +30,39 @@ static int is_seen(const struct dirent *entry)
 }
 
 /* The traces of ranks are a folder; what it holds is checked, folders in it are not. */
-static void check_path(Text *text, const char *path, int *exit_code)
+static void check_path(Text *text, const char *path, Counts *counts)
 {
     struct dirent **entries = NULL;
     const int n = scandir(path, &entries, is_seen, alphasort);
-    if (n <= 0) check_file(text, path, exit_code); /* no folder, or nothing in it, which is bad */
+    if (n <= 0) check_file(text, path, counts); /* no folder, or nothing in it, which is bad */
     for (int i = 0; i < n; i++) {
         CLEANUP(text_free) Text file = {0};
         text_printf(&file, "%s/%s", path, entries[i]->d_name);
-        check_file(text, text_str(&file), exit_code);
+        check_file(text, text_str(&file), counts);
         free(entries[i]);
     }
     free(entries);
+}
+
+/* Of one file its line says it. */
+static void put_counts(Text *text, const Counts *counts)
+{
+    if (counts->bad == 0)
+        text_printf(text, "\n%d files, all whole and consistent.\n", counts->files);
+    else
+        text_printf(text, "\n%d of %d files %s bad.\n", counts->bad, counts->files,
+                    counts->bad == 1 ? "is" : "are");
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)sweep;
     CLEANUP(text_free) Text text = {0};
+    Counts counts = {0};
     if (settings->n_args == 0) return FAIL(ST_USAGE, "needs a file: roofstep validate FILE...");
-    for (int i = 0; i < settings->n_args; i++) check_path(&text, settings->args[i], exit_code);
+    for (int i = 0; i < settings->n_args; i++) check_path(&text, settings->args[i], &counts);
+    if (counts.bad > 0) *exit_code = EXIT_FAILED;
+    if (counts.files > 1) put_counts(&text, &counts);
     return output_text(settings, &text);
 }
 

@@ -105,20 +105,29 @@ static Status check_row(Table *table, Errors *errors, const Record *r, const Eff
 
 static void note_errors(Table *table, const Errors *errors)
 {
-    const double n = errors->n;
-    if (errors->n > 0) {
-        table_note_printf(
-            table,
-            "%d steps that nothing was fitted to: off by %.1f %% in the mean, %.1f %% "
-            "at worst; the plain roofline by %.1f %% in the mean",
-            errors->n, 100 * errors->sum / n, 100 * errors->worst, 100 * errors->roof / n);
-    }
     if (errors->with_interval > 0)
         table_note_printf(table, "%d of %d are in their 90 %% interval", errors->held,
                           errors->with_interval);
     if (errors->left > 0)
         table_note_printf(table, "%d rows cannot be forecast; the last one: %s", errors->left,
                           errors->why);
+}
+
+static Status conclude(Text *out, const char *format, const Errors *errors)
+{
+    CLEANUP(text_free) Text text = {0};
+    const double n = errors->n;
+    if (errors->n == 0) {
+        text_printf(&text, "Nothing is checked: %d of %d steps are those that it was fitted to.",
+                    errors->fitted, errors->fitted);
+        return table_write_conclusion(out, format, &text);
+    }
+    text_printf(&text,
+                "%d %s that nothing was fitted to: off by %.1f %% in the mean, %.1f %% at worst; "
+                "the plain roofline by %.1f %% in the mean.",
+                errors->n, errors->n == 1 ? "step" : "steps", 100 * errors->sum / n,
+                100 * errors->worst, 100 * errors->roof / n);
+    return table_write_conclusion(out, format, &text);
 }
 
 Status forecast_check_write(Text *out, const char *format, const RecordSet *rows,
@@ -138,6 +147,7 @@ Status forecast_check_write(Text *out, const char *format, const RecordSet *rows
         status = FAIL(ST_USAGE, "--check: the files have no step that can be forecast%s%s",
                       *errors.why ? ": " : "", errors.why);
     if (status == ST_OK) status = table_write_next(out, format, &table);
+    if (status == ST_OK) status = conclude(out, format, &errors);
     table_free(&table);
     return status;
 }

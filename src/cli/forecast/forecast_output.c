@@ -172,6 +172,47 @@ static Status write_table(Text *out, const char *format,
     return status;
 }
 
+/* ---- the fastest ---- */
+
+static bool lacks_memory(const StepForecast *f)
+{
+    return f->available > 0 && f->need > f->available;
+}
+
+/* Those that fit come first. */
+static bool is_faster(const StepForecast *a, const StepForecast *b)
+{
+    if (lacks_memory(a) != lacks_memory(b)) return lacks_memory(b);
+    return tokens_a_second(a) > tokens_a_second(b);
+}
+
+static Status conclude(Text *out, const char *format, const ForecastOutput *all)
+{
+    CLEANUP(text_free) Text text = {0};
+    const StepForecast *best = NULL;
+    int device = 0, cell = 0, n = 0;
+    for (int d = 0; d < all->n_devices; d++) {
+        for (int i = 0; i < all->sweep->n; i++) {
+            const StepForecast *f = &all->devices[d].cells[i];
+            if (*f->why) continue;
+            n++;
+            if (best && !is_faster(f, best)) continue;
+            best = f, device = d, cell = i;
+        }
+    }
+    if (!best) return ST_OK;
+    text_printf(&text, "%s%s on %s: a step in %s, %s tokens/s", n > 1 ? "Fastest: " : "",
+                label_of(all->sweep, cell).s, device_name(&all->devices[device].limits),
+                human_seconds(best->step).s, human_whole(round(tokens_a_second(best))).s);
+    if (all->price > 0)
+        text_printf(&text, ", %s tokens for 1",
+                    human_si(3600 * tokens_a_second(best) / all->price).s);
+    text_puts(&text, lacks_memory(best)     ? "; it does not fit in memory."
+                     : best->available == 0 ? "."
+                                            : "; it fits in memory.");
+    return table_write_conclusion(out, format, &text);
+}
+
 static Status write_tables(Text *out, const char *format, const ForecastOutput *all)
 {
     const StepForecast *only = &all->devices[0].cells[0];
@@ -180,9 +221,11 @@ static Status write_tables(Text *out, const char *format, const ForecastOutput *
     const Status status = table_write_next(out, format, &table);
     table_free(&table);
     TRY(status);
-    if (all->n_devices > 1 || all->sweep->n > 1 || *only->why) return ST_OK;
-    TRY(write_table(out, format, fill_phases, only));
-    return write_table(out, format, fill_top, only);
+    if (all->n_devices == 1 && all->sweep->n == 1 && !*only->why) {
+        TRY(write_table(out, format, fill_phases, only));
+        TRY(write_table(out, format, fill_top, only));
+    }
+    return conclude(out, format, all);
 }
 
 /* ---- JSON ---- */

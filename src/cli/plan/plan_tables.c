@@ -2,6 +2,7 @@
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
 #include "cli/plan/forecast_table.h"
+#include "cli/plan/plan_conclusion.h"
 #include "cli/plan/plan_output.h"
 #include "cli/plan/planned_config.h"
 #include "report/format/table_write.h"
@@ -272,5 +273,8 @@ Status plan_tables_write(Text *out, const char *format, const PlanTables *tables
         }
     }
     fits(&table, tables);
-    return table_write_next(out, format, &table);
+    TRY(table_write_next(out, format, &table));
+    CLEANUP(text_free) Text conclusion = {0};
+    plan_conclusion_put(&conclusion, tables);
+    return table_write_conclusion(out, format, &conclusion);
 }

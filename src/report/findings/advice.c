@@ -179,8 +179,15 @@ static Slow sum_op(const ProfileView *view, const TextGroups *ops, size_t first)
     return slow;
 }
 
+/* By what it could save; with `longest`, by all its time. */
+static bool is_slower(const Slow *slow, const Slow *best, bool longest)
+{
+    if (longest) return slow->time > best->time;
+    return isfinite(slow->least) && excess(slow) > excess(best);
+}
+
 /* Groups rows of one op in one phase, whichever layer they belong to. Names are the record's. */
-static Status find_slow(Slow *best, Text *name, const Record *record)
+static Status find_slow(Slow *best, Text *name, const Record *record, bool longest)
 {
     CLEANUP(profile_view_free) ProfileView view = {0};
     CLEANUP(text_groups_free) TextGroups ops = {0};
@@ -195,7 +202,7 @@ static Status find_slow(Slow *best, Text *name, const Record *record)
         if (!text_groups_leads(&ops, i)) continue;
         Slow slow = sum_op(&view, &ops, i);
         slow.record = record;
-        if (isfinite(slow.least) && excess(&slow) > excess(best)) *best = slow;
+        if (is_slower(&slow, best, longest)) *best = slow;
     }
     return ST_OK;
 }
@@ -208,6 +215,23 @@ static void put_slow(Text *text, const Slow *slow)
         "%.0f %% of the step.",
         slow->op, plan_phase_name(slow->phase), human_seconds(slow->time * 1e-9).s,
         human_seconds(slow->least * 1e-9).s, 100 * excess(slow) / slow->step);
+}
+
+Status advice_put_gap(Text *out, const RecordSet *rows)
+{
+    CLEANUP(text_free) Text name = {0};
+    Slow slow = {0}, longest = {0};
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        TRY(find_slow(&slow, &name, record_set_at(rows, i), false));
+        TRY(find_slow(&longest, &name, record_set_at(rows, i), true));
+    }
+    if (slow.op && slow.step > 0)
+        put_slow(out, &slow);
+    else if (longest.op && longest.step > 0)
+        text_printf(out, "Most time: %s in %s takes %s of a profiled step, %.0f %% of it.",
+                    longest.op, plan_phase_name(longest.phase),
+                    human_seconds(longest.time * 1e-9).s, 100 * longest.time / longest.step);
+    return ST_OK;
 }
 
 /* ---- both ---- */
@@ -227,7 +251,7 @@ static Status find_all(Advice *a, const ResultInput *files, int n)
             TRY(find_faster(&a->faster, &files[f].kind[RESULT_MODEL], choices[c]));
         a->measured += count_measured(&files[f].kind[RESULT_MODEL]);
         for (size_t i = 0; i < record_set_size(&files[f].rows); i++)
-            TRY(find_slow(&a->slow, &a->name, record_set_at(&files[f].rows, i)));
+            TRY(find_slow(&a->slow, &a->name, record_set_at(&files[f].rows, i), false));
     }
     return ST_OK;
 }

@@ -101,7 +101,7 @@ void findings_softmax(Text *out, const ProfileView *v)
 
 /* ---- lines ---- */
 
-static void put_enough(Text *out, const WarmupStudy *s)
+void findings_enough(Text *out, const WarmupStudy *s)
 {
     if (s->undecided && !s->noisy) return;
     if (s->noisy)
@@ -124,7 +124,7 @@ static Status add_warmup(json_t *lines, Text *text, const RecordSet *rows)
     if (record_set_size(rows) == 0 || warmup_study_make(&study, rows) != ST_OK)
         return ST_OK; /* none is ok */
     findings_warmup(text, &study);
-    put_enough(text, &study);
+    findings_enough(text, &study);
     return json_text_append(lines, text);
 }
 

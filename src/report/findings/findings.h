@@ -10,6 +10,8 @@
 
 /* What a run with the fewest warm-ups reports, against one with the most. */
 void findings_warmup(Text *out, const WarmupStudy *study);
+/* " 5 warm-ups are enough here."; nothing where there were too few runs to tell. */
+void findings_enough(Text *out, const WarmupStudy *study);
 /* Softmax of the forward pass against attention's two matrix multiplications, where they are ops
  * of their own. */
 void findings_softmax(Text *out, const ProfileView *view);

@@ -2,16 +2,16 @@
 
 #include "base/human.h"
 #include "base/json_text.h"
-#include "base/text_groups.h"
 #include "bench/measure/interference.h"
 #include "bench/record/comparison.h"
 #include "bench/record/record_stat.h"
 #include "report/findings/findings.h"
 #include "report/findings/missing_results.h"
+#include "report/records/attention_rivals.h"
 #include "report/records/cell_text.h"
 #include "report/records/column.h"
 #include "report/records/measured_phase.h"
-#include "report/records/same_work.h"
+#include "report/records/record_conclusion.h"
 
 #include <math.h>
 
@@ -189,19 +189,14 @@ static void put_roof(Text *text, const Summary *s)
     text_puts(text, ".");
 }
 
-/* The shortest possible time of a step is that of matrix multiplications at the highest rate,
- * and of waiting for memory. */
 static void put_bound(Text *text, const Summary *s)
 {
     const Pick p = pick(s, "step", true);
-    const double flops = record_real(p.record, "flops_per_step");
-    const double rate = record_real(p.record, "limit_tflops");
-    const double least = record_real(p.record, "limit_step_ms");
-    if (isnan(flops) || !(rate > 0 && least > 0)) return;
-    const double matmuls = 100 * flops / (rate * 1e9) / least;
+    CLEANUP(text_free) Text bound = {0};
+    if (!p.record || !record_conclusion_bound(&bound, p.record)) return;
     put_label(text, s, "The step of ", &p);
-    text_printf(text, " is %s: matrix multiplications are %.0f %% of its shortest possible time.",
-                matmuls >= 50 ? "compute-bound" : "memory-bound", matmuls < 100 ? matmuls : 100);
+    text_printf(text, " is %s.", text_str(&bound));
+    text->failed |= bound.failed;
 }
 
 static void put_phases(Text *text, const Summary *s)
@@ -233,64 +228,18 @@ static void put_memory(Text *text, const Summary *s)
 
 /* ---- attention alone ---- */
 
-/* The attention of the longest sequence that more than one implementation ran. */
-typedef struct Longest {
-    int64_t ctx; /* 0: none */
-    Pick slow, fast;
-} Longest;
-
-/* The slowest and the fastest of the rows that are like row `i`. */
-static void consider_rivals(Longest *longest, const ResultInput *file, const TextGroups *rivals,
-                            size_t i)
-{
-    const RecordSet *rows = &file->kind[RESULT_ATTENTION];
-    Longest own = {0};
-    if (!record_int(record_set_at(rows, i), "ctx", &own.ctx) || own.ctx <= longest->ctx) return;
-    for (; i < record_set_size(rows); i = text_groups_next(rivals, i)) {
-        consider(&own.slow, file, record_set_at(rows, i), "forward", true);
-        consider(&own.fast, file, record_set_at(rows, i), "forward", false);
-    }
-    if (own.slow.record != own.fast.record && own.fast.value > 0) *longest = own;
-}
-
-/* Rivals are rows of the same attention by whichever implementation. */
-static Status find_longest(Longest *longest, Text *work, const ResultInput *file)
-{
-    static const char *const but[] = {"attention", "exec", "mode", "threads", "blas"};
-    const RecordSet *rows = &file->kind[RESULT_ATTENTION];
-    CLEANUP(text_groups_free) TextGroups rivals = {0};
-    TRY(text_groups_init(&rivals, record_set_size(rows)));
-    for (size_t i = 0; i < rivals.n; i++) {
-        same_work_put(work, record_set_at(rows, i), but, sizeof but / sizeof *but);
-        TRY(text_groups_put(&rivals, i, work));
-    }
-    for (size_t i = 0; i < rivals.n; i++) {
-        if (text_groups_leads(&rivals, i)) consider_rivals(longest, file, &rivals, i);
-    }
-    return ST_OK;
-}
-
 static Status add_attention(const Summary *s, Text *text)
 {
-    Longest longest = {0};
-    for (int f = 0; f < s->n_files; f++) TRY(find_longest(&longest, text, &s->files[f]));
-    const Record *slow = longest.slow.record, *fast = longest.fast.record;
-    if (longest.ctx == 0) return ST_OK;
-    text_printf(text, "Attention over %lld tokens, forward: %s is %.1f times as fast as %s",
-                (long long)longest.ctx, record_text(fast, "attention"),
-                longest.slow.value / longest.fast.value, record_text(slow, "attention"));
-    const double kept = record_real(slow, "mem_before_bwd_mib");
-    const double less = record_real(fast, "mem_before_bwd_mib");
-    if (!isnan(kept) && !isnan(less))
-        text_printf(text, " and keeps %s for backward instead of %s",
-                    human_bytes(less * 1024 * 1024).s, human_bytes(kept * 1024 * 1024).s);
-    text_puts(text, ".");
+    AttentionRivals longest = {0};
+    for (int f = 0; f < s->n_files; f++)
+        TRY(attention_rivals_find(&longest, &s->files[f].kind[RESULT_ATTENTION]));
+    attention_rivals_put(text, &longest);
     return json_text_append(s->lines, text);
 }
 
 /* ---- several files ---- */
 
-static void put_verdicts(Text *text, const Comparison *c)
+void summary_put_verdicts(Text *text, const Comparison *c)
 {
     static const ComparisonVerdict order[] = {COMPARISON_FASTER, COMPARISON_SLOWER, COMPARISON_SAME,
                                               COMPARISON_UNSURE};
@@ -316,7 +265,7 @@ static Status add_comparison(const Summary *s, Text *text, int f)
     if (!before) return ST_OK;
     TRY(comparison_make(&comparison, &before->rows, &other->rows));
     text_printf(text, "%s against %s", result_input_name(other), result_input_name(before));
-    put_verdicts(text, &comparison);
+    summary_put_verdicts(text, &comparison);
     text_puts(text, ".");
     return json_text_append(s->lines, text);
 }

@@ -1,6 +1,7 @@
 /* A summary of result files in a few sentences. */
 #pragma once
 
+#include "bench/record/comparison.h"
 #include "report/findings/result_input.h"
 
 /* Appends a string to the array for each thing worth a line: the number of cells by status, interference from
@@ -15,3 +16,8 @@ Status advice_add(json_t *lines, const ResultInput *files, int n);
  *    win: {field, value, cell, shorter_percent, command} or null,
  *    compare: the command that looks for a win where fewer than two rows were measured, or null} */
 Status advice_json(json_t **out, const ResultInput *files, int n);
+
+/* Of rows with profiles the op with most to gain; where limits are not known, the one that takes most. */
+Status advice_put_gap(Text *out, const RecordSet *rows);
+/* Appends ": 3 phases faster, 1 phase same". */
+void summary_put_verdicts(Text *out, const Comparison *comparison);

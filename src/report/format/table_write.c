@@ -30,3 +30,15 @@ Status table_write_next(Text *out, const char *format, Table *table)
     table_free(table);
     return status;
 }
+
+Status table_write_conclusion(Text *out, const char *format, Text *sentence)
+{
+    const Status status = text_status(sentence);
+    if (status == ST_OK && sentence->n > 0 && strcmp(format, table_md.name) == 0) {
+        if (out->n) text_puts(out, "\n");
+        table_md.put_text(out, text_str(sentence));
+        text_puts(out, "\n");
+    }
+    text_free(sentence);
+    return status;
+}

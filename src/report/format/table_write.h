@@ -31,3 +31,6 @@ Status table_write(Text *out, const char *format, const Table *table);
 /* The same of a table that is complete: after a blank line if `out` holds something, and frees
  * the table. A table without rows is left out. */
 Status table_write_next(Text *out, const char *format, Table *table);
+/* Appends the one thing to take away from all tables, a sentence, as the last paragraph. Only people
+ * who read the text as it is need it ("md"): other formats leave it out. Frees the sentence. */
+Status table_write_conclusion(Text *out, const char *format, Text *sentence);

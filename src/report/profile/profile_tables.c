@@ -4,6 +4,7 @@
 #include "base/human.h"
 #include "bench/record/profile_overhead.h"
 #include "report/findings/findings.h"
+#include "report/findings/summary.h"
 #include "report/profile/profile_comm_tables.h"
 #include "report/profile/profile_name_tables.h"
 
@@ -307,11 +308,19 @@ static Status write_one(Text *out, const ProfileTables *how, const RecordSet *se
     return profile_device_tables_write(out, how, v);
 }
 
-Status profile_tables_write(Text *out, const ProfileTables *how, const RecordSet *set)
+static Status write_all(Text *out, const ProfileTables *how, const RecordSet *set)
 {
     if (record_set_size(set) != 1 || profile_cells_failed(record_set_at(set, 0)))
         return profile_sweep_tables_write(out, how, set);
     CLEANUP(profile_view_free) ProfileView view = {0};
     TRY(profile_view_make(&view, record_set_at(set, 0)));
     return write_one(out, how, set, &view);
+}
+
+Status profile_tables_write(Text *out, const ProfileTables *how, const RecordSet *set)
+{
+    CLEANUP(text_free) Text gap = {0};
+    TRY(write_all(out, how, set));
+    TRY(advice_put_gap(&gap, set));
+    return table_write_conclusion(out, how->format, &gap);
 }

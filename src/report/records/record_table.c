@@ -6,6 +6,7 @@
 #include "report/records/cell_text.h"
 #include "report/records/growth_report.h"
 #include "report/records/precision_gain.h"
+#include "report/records/record_conclusion.h"
 #include "report/records/record_notes.h"
 #include "report/records/row_warnings.h"
 
@@ -212,6 +213,7 @@ static bool of_attention(const RecordSet *set)
 Status record_table_write(Text *out, const char *format, const ReportInput *input)
 {
     CLEANUP(table_free) Table table = {0};
+    CLEANUP(text_free) Text conclusion = {0};
     const RecordSet *set = input->set;
     Baseline baseline;
     if (input->baseline) TRY(baseline_find(&baseline, set, input->baseline));
@@ -223,5 +225,7 @@ Status record_table_write(Text *out, const char *format, const ReportInput *inpu
         fill_side_by_side(&table, set, &baseline);
         TRY(table_write_next(out, format, &table));
     }
-    return growth_report_write(out, format, set);
+    TRY(growth_report_write(out, format, set));
+    TRY(record_conclusion_put(&conclusion, set));
+    return table_write_conclusion(out, format, &conclusion);
 }

@@ -89,6 +89,69 @@ static void put_notes(Table *table, const RecordSet *rows)
     record_notes_common(table, rows);
 }
 
+/* ---- the conclusion ---- */
+
+static bool bandwidth_of(const Record *row, double *gbs)
+{
+    return record_status(row) == RECORD_OK && record_number(row, "busbw_gbs", gbs);
+}
+
+static bool of_one_sweep(const Record *a, const Record *b)
+{
+    static const char *const fields[] = {"op", "ranks", "precision", "device"};
+    bool same = true;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        same = same && json_equal(record_value(a, fields[i]), record_value(b, fields[i]));
+    return same;
+}
+
+typedef struct Widest {
+    const Record *row; /* of the largest bus bandwidth; NULL: nothing was measured */
+    double gbs;
+    int64_t from;       /* the smallest size within 10 % of it, */
+    int64_t last;       /* and the largest size */
+    double gbs_of_last; /* with its bandwidth */
+} Widest;
+
+static Widest widest_of(const RecordSet *rows)
+{
+    Widest w = {.from = INT64_MAX};
+    double gbs;
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const Record *row = record_set_at(rows, i);
+        if (bandwidth_of(row, &gbs) && gbs > w.gbs) w.row = row, w.gbs = gbs;
+    }
+    for (size_t i = 0; i < record_set_size(rows) && w.row; i++) {
+        const Record *row = record_set_at(rows, i);
+        int64_t bytes = 0;
+        record_int(row, "bytes", &bytes);
+        if (!of_one_sweep(row, w.row) || !bandwidth_of(row, &gbs)) continue;
+        if (gbs >= 0.9 * w.gbs && bytes < w.from) w.from = bytes;
+        if (bytes > w.last) w.last = bytes, w.gbs_of_last = gbs;
+    }
+    return w;
+}
+
+static Status conclude(Text *out, const char *format, const RecordSet *rows)
+{
+    CLEANUP(text_free) Text text = {0};
+    const Widest w = widest_of(rows);
+    int64_t ranks = 0, bytes = 0;
+    if (!w.row) return ST_OK;
+    record_int(w.row, "ranks", &ranks);
+    record_int(w.row, "bytes", &bytes);
+    text_printf(&text,
+                "Largest bus bandwidth: %s over %lld ranks, %s GB/s at %s; it is within 10 %% of "
+                "that from %s on",
+                record_text(w.row, "op"), (long long)ranks, human_number(w.gbs, 3).s,
+                human_bytes((double)bytes).s, human_bytes((double)w.from).s);
+    if (w.gbs_of_last < 0.9 * w.gbs)
+        text_printf(&text, ", and falls to %s GB/s at %s", human_number(w.gbs_of_last, 3).s,
+                    human_bytes((double)w.last).s);
+    text_puts(&text, ".");
+    return table_write_conclusion(out, format, &text);
+}
+
 static Status write_table(Text *out, const char *format, const RecordSet *rows)
 {
     Table table = {0};
@@ -99,7 +162,8 @@ static Status write_table(Text *out, const char *format, const RecordSet *rows)
     TABLE_SPARE(&table, "MPI busbw (GB/s)", "precision", "± (%)", "algbw (GB/s)", "MPI (us)");
     for (size_t i = 0; i < record_set_size(rows); i++) put_row(&table, record_set_at(rows, i));
     put_notes(&table, rows);
-    return table_write_next(out, format, &table);
+    TRY(table_write_next(out, format, &table));
+    return conclude(out, format, rows);
 }
 
 /* ---- for programs ---- */

@@ -1,6 +1,7 @@
 #include "report/study/comparison_report.h"
 
 #include "base/human.h"
+#include "report/findings/summary.h"
 #include "report/format/flat_row.h"
 #include "report/format/table_write.h"
 #include "report/records/cell_text.h"
@@ -231,6 +232,21 @@ static void fill_rows(Table *table, const ComparisonReport *report, const Record
     note_rule(table, c);
 }
 
+/* The verdicts, and what became of the last phase that both have: the step, unless --phase took it away. */
+static Status conclude(Text *out, const char *format, const Comparison *c)
+{
+    CLEANUP(text_free) Text text = {0};
+    int last = COMPARISON_PHASES - 1;
+    text_puts(&text, "B against A");
+    summary_put_verdicts(&text, c);
+    while (last > 0 && c->n_ratios[last] == 0) last--;
+    if (c->n_ratios[last] > 0)
+        text_printf(&text, "; %s %+.1f %%", comparison_phases[last],
+                    percent(c->mean_ratio[last] - 1));
+    text_puts(&text, ".");
+    return table_write_conclusion(out, format, &text);
+}
+
 static Status write_tables(Text *out, const char *format, const ComparisonReport *report)
 {
     CLEANUP(record_set_free) RecordSet rows = {0};
@@ -249,7 +265,8 @@ static Status write_tables(Text *out, const char *format, const ComparisonReport
     }
     fill_rows(&table, report, &rows, &matched);
     table.title = "What changed";
-    return table_write(out, format, &table); /* with its notes, if no rows */
+    TRY(table_write(out, format, &table)); /* with its notes, if no rows */
+    return conclude(out, format, report->comparison);
 }
 
 Status comparison_report_write(Text *out, const char *format, const ComparisonReport *report)

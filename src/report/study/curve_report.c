@@ -204,6 +204,32 @@ static void outcome(Table *table, const RecordSet *rows)
     record_notes_common(table, rows);
 }
 
+/* Of the curves beside fp32 the one that ends farthest from it, and how many diverged. */
+static Status conclude(Text *out, const char *format, const RecordSet *rows)
+{
+    CLEANUP(text_free) Text text = {0};
+    const Record *fp32 = fp32_of(rows), *farthest = NULL;
+    const json_t *base = fp32 ? json_object_get(curve_of(fp32), "mean") : NULL;
+    double most = 0;
+    int diverged = 0, all = 0;
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const Record *row = record_set_at(rows, i);
+        const json_t *mean = json_object_get(curve_of(row), "mean");
+        all += curve_of(row) != NULL;
+        diverged += precision_errors_count(curve_of(row), "diverged_at") > 0;
+        if (row == fp32 || !json_is_number(mean) || !json_is_number(base)) continue;
+        const double off = json_number_value(mean) / json_number_value(base) - 1;
+        if (farthest && fabs(off) <= fabs(most)) continue;
+        most = off, farthest = row;
+    }
+    if (all == 0) return ST_OK;
+    if (farthest)
+        text_printf(&text, "Farthest from fp32: %s, whose last losses are %+.2f %% off; ",
+                    name_of(farthest).s, 100 * most);
+    text_printf(&text, "%d of %d %s diverged.", diverged, all, all == 1 ? "curve" : "curves");
+    return table_write_conclusion(out, format, &text);
+}
+
 /* ---- formats ---- */
 
 static Status write_csv(Text *out, const RecordSet *rows)
@@ -231,5 +257,6 @@ Status curve_report_write(Text *out, const char *format, const RecordSet *rows)
     losses(&table, rows);
     TRY(table_write_next(out, format, &table));
     outcome(&table, rows);
-    return table_write_next(out, format, &table);
+    TRY(table_write_next(out, format, &table));
+    return conclude(out, format, rows);
 }

@@ -3,6 +3,7 @@
 #include "base/human.h"
 #include "bench/limits/datasheet.h"
 #include "bench/limits/limits_gpu.h"
+#include "bench/limits/roofline.h"
 
 #include <stdio.h>
 
@@ -115,4 +116,22 @@ void limits_table_fill(Table *table, const Limits *limits)
         if (*limits->key.gpu) put_datasheet(table, limits, (LimitId)i, shown.one);
     }
     put_notes(table, limits);
+}
+
+void limits_table_balance(Text *out, const Limits *limits)
+{
+    const double bandwidth = roofline_bandwidth(limits);
+    const char *separator = "";
+    for (int p = 0; p < PRECISION_COUNT && bandwidth > 0; p++) {
+        const double peak = limits_peak_flops(limits, (Precision)p);
+        const LimitsRate *largest = &limits->rate[limits_largest((Precision)p)][LIMITS_ALL];
+        if (!(peak > 0) || largest->n == 0) continue;
+        if (!*separator)
+            text_printf(out, "With %s GB/s of memory, what multiplies is compute-bound above ",
+                        human_number(bandwidth / 1e9, 4).s);
+        text_printf(out, "%s%s FLOP/byte in %s", separator, human_number(peak / bandwidth, 3).s,
+                    config_precisions[p]);
+        separator = ", ";
+    }
+    if (*separator) text_puts(out, "; below it memory bounds it.");
 }

@@ -142,6 +142,34 @@ static void price(Table *table, const RecordSet *rows)
     precision_gain_note(table, rows);
 }
 
+/* The fastest of those that really run, beside fp32. */
+static Status conclude(Text *out, const char *format, const RecordSet *rows)
+{
+    CLEANUP(text_free) Text text = {0};
+    const Record *best = NULL, *fp32 = row_of(rows, "fp32");
+    double least = INFINITY, ms, whole, x, y;
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const Record *row = record_set_at(rows, i);
+        if (record_text(row, "emulated") || !record_stat_ms(row, "step", &ms) || ms >= least)
+            continue;
+        least = ms, best = row;
+    }
+    if (!best) return ST_OK;
+    text_printf(&text, "Fastest: %s, a step in %s", precision_errors_name(best).s,
+                human_seconds(least / 1e3).s);
+    if (fp32 && fp32 != best && record_stat_ms(fp32, "step", &whole))
+        text_printf(&text, ", %s times as fast as fp32", human_number(whole / least, 3).s);
+    if (fp32 && fp32 != best && record_number(fp32, "peak_alloc_mib", &x) &&
+        record_number(best, "peak_alloc_mib", &y) && x > 0)
+        text_printf(&text, " with %s times its memory", human_number(y / x, 3).s);
+    const json_t *error = json_array_get(record_value(best, "errors"), 0);
+    if (json_is_number(json_object_get(error, "gradients")))
+        text_printf(&text, "; its gradients are %.2e off float64",
+                    json_number_value(json_object_get(error, "gradients")));
+    text_puts(&text, ".");
+    return table_write_conclusion(out, format, &text);
+}
+
 /* ---- json ---- */
 
 static json_t *sums_json(const PrecisionReport *r)
@@ -214,7 +242,7 @@ static Status write_tables(Text *out, const char *format, const PrecisionReport 
         tables[i](&table, r->rows);
         TRY(table_write_next(out, format, &table));
     }
-    return ST_OK;
+    return conclude(out, format, r->rows);
 }
 
 Status precision_report_write(Text *out, const char *format, const PrecisionReport *r)

@@ -101,6 +101,20 @@ static void first_step(Table *table, const WarmupStudy *s)
 
 /* ---- formats ---- */
 
+static Status conclude(Text *out, const char *format, const WarmupStudy *s)
+{
+    CLEANUP(text_free) Text text = {0};
+    const WarmupSetting *least = &s->settings[0], *most = &s->settings[s->n - 1];
+    text_printf(&text, "The first step takes %s times as long as a steady one.",
+                human_number(s->cold.first / s->steady, 3).s);
+    findings_enough(&text, s);
+    if (s->n > 1)
+        text_printf(&text, " With %lld the mean is %+.1f %% off that with %lld.",
+                    (long long)least->warmup, percent(least->mean, most->mean),
+                    (long long)most->warmup);
+    return table_write_conclusion(out, format, &text);
+}
+
 static Status write_tables(Text *out, const char *format, const WarmupStudy *s,
                            const RecordSet *rows)
 {
@@ -108,7 +122,8 @@ static Status write_tables(Text *out, const char *format, const WarmupStudy *s,
     settings(&table, s, rows);
     TRY(table_write_next(out, format, &table));
     first_step(&table, s);
-    return table_write_next(out, format, &table);
+    TRY(table_write_next(out, format, &table));
+    return conclude(out, format, s);
 }
 
 /* NULL: no memory. */
