@@ -31,6 +31,20 @@ for file in here.json old.json; do
     [ "$(column now.csv command | grep -c -- --resume)" = 1 ] || fail "$file: a row lost its command"
 done
 
+# --- a price is of no measurement: what is resumed has the price of now
+bench --steps 2 --price 3.6/h --out priced.json >/dev/null 2>priced.err || fail "a run with a price"
+python3 - priced.json 3.6 <<'PYTHON' || fail "tokens for one unit"
+import json, sys
+row = json.load(open(sys.argv[1]))["results"][0]
+assert row["price_per_hour"] == float(sys.argv[2]) and abs(row["tokens_per_unit"] / (3600 * row["tokens_per_s"] / row["price_per_hour"]) - 1) < 1e-9, row
+assert "price" not in row["cell"], row["cell"]
+PYTHON
+bench --steps 2 --price 7.2/h --resume priced.json --out repriced.csv 2>repriced.err || fail "resumed with another price"
+grep -q 'from the file' repriced.err || fail "another price measures again"
+[ "$(column repriced.csv price_per_hour)" = 7.2 ] || fail "a resumed row has its old price"
+bench --steps 2 --resume here.json >priceless.out 2>/dev/null && ! grep -q 'tokens for 1' priceless.out || fail "a price that nobody gave"
+bench --steps 2 --price 7.2/h --resume here.json --out - 2>/dev/null | grep -q 'tokens for 1' || fail "the table has no tokens for one unit"
+
 # --- packed: read, and the results go elsewhere
 gzip -c here.json >here.json.gz
 cp here.json.gz before.gz

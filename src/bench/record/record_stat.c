@@ -67,6 +67,14 @@ static Status put_phase_rate(Record *r, const char *phase)
     return ms > 0 ? record_put_number(r, rate_path, flops / ms * 1e-9) : ST_OK;
 }
 
+static Status put_tokens_per_unit(Record *r)
+{
+    double price, tokens;
+    if (!record_number(r, "price_per_hour", &price) || !(price > 0)) return ST_OK;
+    if (!record_number(r, "tokens_per_s", &tokens)) return ST_OK;
+    return record_put_number(r, "tokens_per_unit", 3600 * tokens / price);
+}
+
 /* Attention alone has no tokens that anyone counts. */
 static Status put_tokens(Record *r, double ms)
 {
@@ -77,7 +85,14 @@ static Status put_tokens(Record *r, double ms)
     record_int(r, "accumulate", &micro_batches);
     record_int(r, "ranks", &ranks);
     const double tokens = (double)ranks * (double)micro_batches * (double)batch * (double)ctx;
-    return record_put_number(r, "tokens_per_s", tokens / (ms * 1e-3));
+    TRY(record_put_number(r, "tokens_per_s", tokens / (ms * 1e-3)));
+    return put_tokens_per_unit(r);
+}
+
+Status record_stat_put_price(Record *r, double price)
+{
+    TRY(record_put_number(r, "price_per_hour", price));
+    return put_tokens_per_unit(r);
 }
 
 Status record_stat_put_rates(Record *r)

@@ -20,6 +20,8 @@ bool record_stat_spread(const Record *r, const char *phase, double *ms);
 /* tokens_per_s, tflops, mfu, percent_of_limit and the rates of phases, from what the result has of
  * FLOPs and limits. `stat` must be set. */
 Status record_stat_put_rates(Record *r);
+/* What an hour of what it ran on costs, and how many tokens one unit of that buys. */
+Status record_stat_put_price(Record *r, double price);
 /* Lets the result go by another statistic: its rates are derived anew. */
 Status record_stat_change(Record *r, Stat stat);
 /* The same for all rows. */

@@ -2,11 +2,13 @@
 
 #include "base/log.h"
 #include "bench/cell/supported.h"
+#include "bench/record/record_stat.h"
 #include "bench/study/annotated_cell.h"
 #include "cli/commands/bench_dry_run.h"
 #include "cli/commands/bench_forecast.h"
 #include "cli/commands/bench_output.h"
 #include "cli/commands/resumed_rows.h"
+#include "cli/device_price.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
 #include "cli/rank_cells.h"
@@ -70,9 +72,20 @@ static void advise(const Settings *settings, const Sweep *sweep, const RunnerOut
     }
 }
 
+/* Rows from a resumed file, too: the price of now counts. */
+static Status put_price(const Settings *settings, const RecordSet *rows)
+{
+    double price;
+    TRY(device_price_read(settings, &price));
+    for (size_t i = 0; price > 0 && i < record_set_size(rows); i++)
+        TRY(record_stat_put_price(record_set_at(rows, i), price));
+    return ST_OK;
+}
+
 /* Prints what was measured after a failure, too. */
 static Status show(BenchOutput *output, const RecordSet *rows, const RecordSet *known, Status ran)
 {
+    TRY(put_price(output->settings, rows));
     if (ran == ST_OK) TRY(bench_output_finish(output, rows, known));
     if (record_set_size(rows) == 0) return ran;
     if (ran == ST_OK) TRY(supported_rows(rows));
@@ -130,6 +143,9 @@ static Status finish_row(void *self, Record *record)
     const Config *config = config_of(finish->sweep, record);
     if (config)
         TRY(bench_forecast_add(record, config, finish->settings, finish->rows, finish->known));
+    double price;
+    TRY(device_price_read(finish->settings, &price));
+    if (price > 0) TRY(record_stat_put_price(record, price));
     return bench_output_add(finish->output, record);
 }
 
@@ -171,6 +187,8 @@ static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exi
 
 Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
+    double price;
+    TRY(device_price_read(settings, &price));
     TRY(check_peer(settings, sweep));
     TRY(bench_output_check(settings));
     TRY(other_machine_check(settings, settings->dry_run, "--dry-run"));

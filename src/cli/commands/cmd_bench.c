@@ -33,10 +33,11 @@ const Command cmd_bench = {
         "  roofstep bench --size small,2.7B --dry-run  (what fits, and how long it takes)\n"
         "  roofstep bench --size small --until 1%      (to +-1 %, or 60 s long)\n"
         "  roofstep bench --size small --peer torch    (and PyTorch's time)\n"
+        "  roofstep bench --size small --price 2.49/h  (tokens for one unit of money)\n"
         "  roofstep bench --size small --ranks 1,2,4   (data parallel: MPI, on GPUs NCCL)\n",
     .options = {.taken = OPTION_LIST(BENCH_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER,
                                      OPTION_PEER_VARIANT, OPTION_NVTX, OPTION_ANNOTATE_MHA,
-                                     OPTION_PEER_ROUNDS, OPTIONS_RANKS),
+                                     OPTION_PEER_ROUNDS, OPTIONS_RANKS, OPTION_PRICE),
                 .lists = OPTION_LIST(BENCH_LISTS),
                 .formats = report_formats},
     .run = run,

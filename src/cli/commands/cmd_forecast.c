@@ -9,6 +9,7 @@
 #include "bench/limits/limits_json.h"
 #include "bench/record/record_file.h"
 #include "cli/command.h"
+#include "cli/device_price.h"
 #include "cli/forecast/forecast_check.h"
 #include "cli/forecast/forecast_output.h"
 #include "cli/output.h"
@@ -44,18 +45,6 @@ static Status read_rows(const Settings *settings, RecordSet *rows)
         if (torn) log_warning("%s: ignoring its truncated last line", settings->args[i]);
     }
     return ST_OK;
-}
-
-/* "2.49/h" or "2.49". */
-static Status read_price(const Settings *settings, double *price)
-{
-    char *end = NULL;
-    *price = settings->price ? strtod(settings->price, &end) : 0;
-    if (!settings->price) return ST_OK;
-    if (end != settings->price && (*end == '\0' || strcmp(end, "/h") == 0) && *price > 0 &&
-        *price < 1e9)
-        return ST_OK;
-    return FAIL(ST_USAGE, "--price: '%s' is no price of an hour, as 2.49/h", settings->price);
 }
 
 /* ---- forecasts ---- */
@@ -129,7 +118,7 @@ static Status forecast(const Settings *settings, const Sweep *sweep, const Effic
     if (!devices) return NO_MEMORY("for devices");
     if (settings->n_args > 0)
         return FAIL(ST_USAGE, "files go with --fit or --check: %s", settings->args[0]);
-    TRY(read_price(settings, &all.price));
+    TRY(device_price_read(settings, &all.price));
     TRY(find_devices(&all, settings));
     Status status = make_cells(&all);
     if (status == ST_OK) status = forecast_output_write(&text, settings->format, &all);

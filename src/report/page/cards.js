@@ -30,7 +30,8 @@ function stepCards(record) {
   const parts = PHASES.filter(([name]) => time(record, name) > 0).map(([name]) => `${name}\u00a0${shortPercent(100 * time(record, name) / whole)}`);
   const interval = Number.isFinite(low) ? `95\u00a0% interval ${number(low)} to ${shortTime(high)}` : `no interval from ${counted(record.samples || 1, "sample")}`;
   const cards = [card("Step", shortTime(time(record, "step") || whole), interval, parts.join(", "))];
-  if (record.tokens_per_s > 0) cards.push(card("Tokens/s", shortCount(record.tokens_per_s), `batch ${record.batch}, ctx ${record.ctx}`));
+  const bought = record.tokens_per_unit > 0 ? `${si(record.tokens_per_unit, "")} for 1, at ${number(record.price_per_hour)} an hour` : null;
+  if (record.tokens_per_s > 0) cards.push(card("Tokens/s", shortCount(record.tokens_per_s), `batch ${record.batch}, ctx ${record.ctx}`, bought));
   if (record.percent_of_limit > 0) cards.push(card("% of limit", shortPercent(record.percent_of_limit, 1), `shortest possible step ${shortTime(record.limit_step_ms)}`));
   else cards.push(card("% of limit", "unknown", "run 'roofstep limits' once, then measure again"));
   if (record.peak_alloc_mib > 0)

@@ -111,6 +111,8 @@ static void put_plain(Text *out, const Column *column, const Record *record)
         if (column->kind == COLUMN_PERCENT) value *= 100;
         if (column->kind == COLUMN_SIGNIFICANT)
             text_puts(out, human_number(value, column->digits).s);
+        else if (column->kind == COLUMN_SI)
+            text_puts(out, human_si(value).s);
         else
             text_printf(out, "%.*f", column->digits, value);
     }

@@ -9,6 +9,7 @@ typedef enum ColumnKind {
     COLUMN_WHOLE,
     COLUMN_COUNT,
     COLUMN_SIGNIFICANT,
+    COLUMN_SI,
     COLUMN_FIXED,
     COLUMN_PERCENT,
     COLUMN_TIME,

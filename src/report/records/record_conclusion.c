@@ -83,6 +83,8 @@ static void put_figures(Text *out, const Record *record, double ms)
         text_printf(out, ", %s tokens/s", human_whole(round(x)).s);
     if (measured_phase_number(record, "percent_of_limit", &x))
         text_printf(out, ", %.1f %% of limit", x);
+    if (measured_phase_number(record, "tokens_per_unit", &x))
+        text_printf(out, ", %s tokens for 1", human_si(x).s);
     const char *peer = record_text(record, "peer_best");
     if (peer && record_number(record, "peer_ratio", &x))
         text_printf(out, "; PyTorch (%s) takes %s times as long", peer, human_number(x, 3).s);

@@ -175,6 +175,8 @@ void record_notes_definitions(Table *table, const RecordSet *set)
         bool of_peers;
     } list[] = {
         {"peer_ratio", "peer / ours = step time of the peer's fastest variant / ours"},
+        {"tokens_per_unit", "tokens for 1: for one unit of --price, while steps run; nothing else "
+                            "that costs is counted"},
         {"mfu", "MFU = FLOP/s of matrix multiplications and attention / highest measured rate"},
         {"percent_of_limit",
          "% of limit = shortest possible time at the measured rates / actual time"},
