@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { checkChanges, checkHistory, checkIcicle, checkRoofline, checkSamples, checkStepCharts, checkTables, checkZoom, filesOverTime, profileWithoutLimits } from "./charts.mjs";
+import { checkChanges, checkHistory, checkIcicle, checkRoofline, checkRoofs, checkSamples, checkStepCharts, checkTables, checkZoom, filesOverTime, profileWithoutLimits } from "./charts.mjs";
 
 const { PROGRAM, BROWSER, PACKAGES, WORK, MADE, GOLDEN, RESULTS } = process.env;
 const require = createRequire(`${PACKAGES}/`);
@@ -385,7 +385,7 @@ async function checkLike(browser) {
 
 // PAGE_ONLY=suite,curves tries these alone.
 const checks = { hostile: checkHostile, compared: checkCompared, time: checkTime, peers: checkPeers, vain: checkVain, studies: checkStudies, suite: checkSuite, gpu: checkGpuProfile,
-  growth: checkGrowth, ranks: checkRanks, curves: checkCurves, like: checkLike };
+  roofs: (started) => checkRoofs(started, { check, open, makePage, checkAxe, RESULTS, WORK }), growth: checkGrowth, ranks: checkRanks, curves: checkCurves, like: checkLike };
 const only = (process.env.PAGE_ONLY || "").split(",").filter(Boolean);
 const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox"] });
 try {

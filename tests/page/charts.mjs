@@ -3,6 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
+export { checkRoofs } from "./roofs.mjs";
+
 const near = (a, b, share) => Math.abs(a - b) <= share * Math.abs(b);
 
 // "6.44G" and "28.0 MiB" as numbers.

@@ -15,11 +15,9 @@ const struct LimitsName limits_names[LIMIT_COUNT] = {
 
 const char *limits_unit(LimitId id)
 {
-    static const char *const units[] = {[LIMITS_MATMUL] = "FLOP/s",
-                                        [LIMITS_MEMORY] = "byte/s",
-                                        [LIMITS_TRANSFER] = "byte/s",
-                                        [LIMITS_LATENCY] = "s",
-                                        [LIMITS_LAUNCHES] = "1/s"};
+    static const char *const units[] = {
+        [LIMITS_MATMUL] = "FLOP/s",   [LIMITS_MEMORY] = "byte/s", [LIMITS_CACHE] = "byte/s",
+        [LIMITS_TRANSFER] = "byte/s", [LIMITS_LATENCY] = "s",     [LIMITS_LAUNCHES] = "1/s"};
     return units[limits_names[id].kind];
 }
 
@@ -53,8 +51,8 @@ Status limits_key(int threads, LimitsKey *key)
 
 bool limits_shows(const Limits *limits, LimitId id)
 {
-    const bool everywhere =
-        !limits_is_link(id) && !(id >= LIMIT_FP8_LARGEST && id <= LIMIT_FP8_WEIGHT_GRAD);
+    const bool everywhere = !limits_is_link(id) && limits_names[id].kind != LIMITS_CACHE &&
+                            !(id >= LIMIT_FP8_LARGEST && id <= LIMIT_FP8_WEIGHT_GRAD);
     return limits_has(&limits->key, id) && (everywhere || limits->rate[id][LIMITS_ALL].n > 0);
 }
 

@@ -16,6 +16,7 @@ typedef enum LimitId {
 typedef enum LimitsKind {
     LIMITS_MATMUL,   /* FLOP/s */
     LIMITS_MEMORY,   /* bytes/s of the device's own memory */
+    LIMITS_CACHE,    /* bytes/s of one level of its caches */
     LIMITS_TRANSFER, /* bytes/s between host and device, or between ranks */
     LIMITS_LATENCY,  /* seconds */
     LIMITS_LAUNCHES  /* per second */
@@ -70,7 +71,7 @@ bool limits_has(const LimitsKey *key, LimitId id);
 bool limits_has_scope(const LimitsKey *key, LimitId id, LimitsScope scope);
 /* Is it a figure of links between ranks (bench/limits/comm_link.h)? */
 bool limits_is_link(LimitId id);
-/* Whether it is written: all that the device has, of links and of fp8 those that were measured. */
+/* Whether it is written: all that the device has, of links, caches and fp8 those that were measured. */
 bool limits_shows(const Limits *limits, LimitId id);
 
 /* The key of the CPU. `threads` 0 stands for what is usual here (cpu_threads_usual). */

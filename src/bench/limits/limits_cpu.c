@@ -2,6 +2,7 @@
 
 #include "backend/thread_team.h"
 #include "base/clock.h"
+#include "bench/limits/caches_cpu.h"
 #include "bench/limits/limits_matmul.h"
 #include "bench/measure/interference.h"
 
@@ -166,6 +167,7 @@ static Status measure_scope(int threads, LimitsScope scope, Limits *out)
     size_t bytes = 0;
     TRY(limits_cpu_memory_bytes(&bytes));
     TRY(limits_cpu_memory(threads, bytes, REPEATS, scope, out));
+    TRY(caches_cpu_measure(threads, REPEATS, scope, out));
     return measure_matmul(threads, scope, out);
 }
 

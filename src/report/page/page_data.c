@@ -144,11 +144,13 @@ static json_t *limits_json(const ResultInput *file)
     json_t *rates = json_array();
     for (int id = 0; id < LIMIT_COUNT; id++) {
         const LimitsRate *rate = &file->limits.rate[id][LIMITS_ALL];
-        const bool is_memory = limits_names[id].kind == LIMITS_MEMORY;
-        if (rate->n == 0 || !(is_memory || limits_names[id].kind == LIMITS_MATMUL)) continue;
-        json_array_append_new(
-            rates, json_pack("{s:s, s:s, s:b, s:f}", "name", limits_names[id].name, "label",
-                             limits_names[id].label, "is_memory", is_memory, "rate", rate->median));
+        const LimitsKind kind = limits_names[id].kind;
+        const bool is_memory = kind == LIMITS_MEMORY, is_cache = kind == LIMITS_CACHE;
+        if (rate->n == 0 || !(is_memory || is_cache || kind == LIMITS_MATMUL)) continue;
+        json_array_append_new(rates,
+                              json_pack("{s:s, s:s, s:b, s:b, s:f}", "name", limits_names[id].name,
+                                        "label", limits_names[id].label, "is_memory", is_memory,
+                                        "is_cache", is_cache, "rate", rate->median));
     }
     const LimitsDeviceName name = limits_device_name(&file->limits);
     return json_pack("{s:o, s:o}", "device", json_text_string(name.s), "rates", rates);

@@ -15,6 +15,26 @@ function roofOps(profile, { flops, bandwidth }) {
   return rows.filter(({ ms }) => ms > 0).sort((a, b) => b.ms - a.ms);
 }
 
+// Kernels of a GPU, as roofOps(): each by its phase and name. What a kernel computes is known where it is the only one of its op; those of
+// ops that several kernels share have no FLOPs here.
+function roofKernels(profile, { flops, bandwidth }) {
+  const times = (row) => profile.kernels.filter((kernel) => kernel.row === row).length;
+  const kernels = new Map();
+  for (const kernel of profile.kernels) {
+    const op = profile.ops[kernel.row], known = op && times(kernel.row) === 1;
+    const name = `${op ? op.phase : ""} ${kernel.name} ${known}`, ms = kernel.time.total / profile.steps / 1e6;
+    const sum = kernels.get(name) ||
+      { name: known ? kernel.short : `${kernel.short}`, phase: op ? op.phase : "", nodes: 0, ms: 0, flops: 0, bytes: 0, least: known ? 0 : NaN };
+    if (known) {
+      const compute = data.multiplies.includes(op.category) ? op.flops / flops : 0;
+      Object.assign(sum, { nodes: sum.nodes + op.nodes, flops: sum.flops + op.flops, bytes: sum.bytes + op.bytes, least: sum.least + 1e3 * Math.max(compute, op.bytes / bandwidth) });
+    }
+    kernels.set(name, { ...sum, ms: sum.ms + ms });
+  }
+  return [...kernels.values()].filter(({ ms }) => ms > 0).map((one) => ({ ...one, intensity: one.flops / one.bytes, rate: one.flops / (one.ms / 1e3) }))
+    .sort((a, b) => b.ms - a.ms);
+}
+
 // An op that hardly counts does not stretch the axes.
 function plottedOps(all) {
   const most = Math.max(...all.map((op) => op.rate || 0)), whole = all.reduce((sum, op) => sum + op.ms, 0);
@@ -31,8 +51,8 @@ function aboutOp(op) {
 // "836 TFLOP/s"
 const si = (x, unit) => d3.format(".3~s")(x).replace(/(?=[kMGTP]$)/, "\u00a0") + unit;
 
-// {flops, bandwidth, ceilings}: what the profile went by, or else a file of limits for the same device, which also has the
-// other precisions. NaN: not known.
+// {flops, bandwidth, ceilings, caches}: what the profile went by, or else a file of limits for the same device, which also has the
+// other precisions and the caches. NaN: not known.
 function roofLimits(record, machine) {
   const { profile, precision } = record;
   const rates = data.files.filter(({ limits }) => limits && machine && limits.device.startsWith(machine)).flatMap(({ limits }) => limits.rates);
@@ -40,7 +60,9 @@ function roofLimits(record, machine) {
   const flops = profile.limit_flops ?? most(({ name }) => name.startsWith(`${precision}_`));
   const others = rates.filter(({ name }) => name.endsWith("_largest")).map(({ name, rate }) => ({ label: name.replace("_largest", ""), rate }));
   const once = new Map(others.filter(({ label }) => label !== precision).map((one) => [one.label, one]));
-  return { flops, bandwidth: profile.limit_bandwidth ?? most(({ is_memory }) => is_memory), ceilings: [...(flops > 0 ? [{ label: precision, rate: flops, own: true }] : []), ...once.values()] };
+  const caches = new Map(rates.filter(({ is_cache }) => is_cache).map(({ label, rate }) => [label, { label: label.replace(" caches, read", ""), rate }]));
+  return { flops, bandwidth: profile.limit_bandwidth ?? most(({ is_memory }) => is_memory), caches: [...caches.values()],
+    ceilings: [...(flops > 0 ? [{ label: precision, rate: flops, own: true }] : []), ...once.values()] };
 }
 
 // Lines that are close to each other share a text, at the uppermost.
@@ -53,25 +75,37 @@ function ceilingTexts(ceilings) {
   return groups.map((group) => ({ rate: group[0].rate, text: group.map(({ label, rate }) => `${label} ${si(rate, "FLOP/s")}`).join(", ") }));
 }
 
-// Where the lines are, and what they span together with the dots.
-function roofLines(ops, ceilings, bandwidth) {
+// Where the lines are, and what they span together with the dots: a slope for memory and for each level of caches that is faster.
+function roofLines(ops, { ceilings, bandwidth, caches }) {
   const knee = (rate) => (bandwidth > 0 ? rate / bandwidth : 0);
   const rates = ceilings.map(({ rate }) => rate);
   const x = [...ops.map((op) => op.intensity), ...rates.map(knee).filter((at) => at > 0)];
   const y = [...ops.map((op) => op.rate), ...rates];
   const [left, right] = [Math.min(...x) / 2, Math.max(...x) * 6];
   const highest = rates.length ? Math.max(...rates) : Math.max(...y);
-  const slope = bandwidth > 0 ? [{ from: left, low: left * bandwidth, to: knee(highest), high: highest }] : [];
+  const levels = bandwidth > 0 ? [{ label: "memory", rate: bandwidth, own: true }, ...caches.filter(({ rate }) => rate > bandwidth)] : [];
+  const slopes = levels.map((level) => ({ ...level, from: left, low: left * level.rate, to: highest / level.rate, high: highest })).filter(({ from, to }) => from < to);
   return {
-    x: [left, right], y: [Math.min(...y, ...slope.map(({ low }) => low)) / 2, Math.max(...y) * 2.5], slope,
+    x: [left, right], y: [Math.min(...y, ...slopes.map(({ low }) => low)) / 2, Math.max(...y) * 2.5], slopes,
     flat: ceilings.map((one) => ({ ...one, from: knee(one.rate) || left })),
   };
 }
 
 const powersOfTen = ([low, high]) => d3.range(Math.ceil(Math.log10(low)), Math.floor(Math.log10(high)) + 1).map((power) => Number(`1e${power}`));
 
-function roofPlot(ops, ceilings, bandwidth, width) {
-  const { x, y, flat, slope } = roofLines(ops, ceilings, bandwidth);
+// Texts of slopes that are near each other stand on one line, the fastest first.
+function slopeTexts(slopes) {
+  const texts = [];
+  for (const one of [...slopes].sort((a, b) => b.rate - a.rate)) {
+    const last = texts.at(-1), text = `${one.label} ${si(one.rate, "B/s")}`;
+    if (last && last.rate < 2.2 * one.rate) Object.assign(last, { text: `${last.text}, ${text}`, rate: one.rate, low: one.low });
+    else texts.push({ ...one, text });
+  }
+  return texts;
+}
+
+function roofPlot(ops, limits, width) {
+  const { x, y, flat, slopes } = roofLines(ops, limits);
   const text = { fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 4 };
   const scale = (domain, label, tickFormat) => ({ type: "log", domain, label, tickFormat, ticks: powersOfTen(domain), grid: true });
   return Plot.plot(plotOptions(width, {
@@ -79,14 +113,14 @@ function roofPlot(ops, ceilings, bandwidth, width) {
     x: scale(x, "FLOP/byte", number), y: scale(y, "FLOP/s", (v) => si(v, "")),
     r: { domain: [0, ops[0].ms], range: [0, width < 500 ? 16 : 22] },
     marks: [
-      Plot.link(slope, { x1: "from", y1: "low", x2: "to", y2: "high", stroke: "var(--ink)", strokeWidth: 2 }),
+      Plot.link(slopes, { x1: "from", y1: "low", x2: "to", y2: "high", stroke: "var(--ink)", strokeWidth: (one) => (one.own ? 2 : 1) }),
       Plot.link(flat, { x1: "from", y1: "rate", x2: () => x[1], y2: "rate", stroke: "var(--ink)", strokeWidth: (one) => (one.own ? 2 : 1) }),
       Plot.dot(ops, {
         x: "intensity", y: "rate", r: (op) => Math.max(op.ms, ops[0].ms / 100), sort: null, fill: (op) => phaseColour(op.phase), fillOpacity: 0.5,
         stroke: (op) => phaseColour(op.phase),
       }),
-      Plot.text(ceilingTexts(ceilings), { x: () => x[1], y: "rate", text: "text", textAnchor: "end", lineAnchor: "bottom", dy: -4, ...text }),
-      Plot.text(slope, { x: "from", y: "low", text: () => `memory ${si(bandwidth, "B/s")}`, textAnchor: "start", lineAnchor: "top", dx: 40, dy: -2, ...text }),
+      Plot.text(ceilingTexts(limits.ceilings), { x: () => x[1], y: "rate", text: "text", textAnchor: "end", lineAnchor: "bottom", dy: -4, ...text }),
+      Plot.text(slopeTexts(slopes), { x: "from", y: "low", text: "text", textAnchor: "start", lineAnchor: "top", dx: 40, dy: -2, ...text }),
       Plot.tip(ops, Plot.pointer({ x: "intensity", y: "rate", title: aboutOp, fill: "var(--paper)", stroke: "var(--faint)", lineWidth: 22 })),
     ],
   }));
@@ -102,23 +136,36 @@ function markDots(svg, ops) {
   return dots;
 }
 
+// The longest of them; the CSV has all.
+function listed(ops, most) {
+  const rest = ops.slice(most), name = (op) => `${op.phase} ${op.name} (${number(op.ms)} ms)`;
+  const more = rest.length ? ` and ${rest.length} more (${number(rest.reduce((ms, op) => ms + op.ms, 0))} ms)` : "";
+  return ops.slice(0, most).map(name).join(", ") + more;
+}
+
+// Ops of a step or, with `kernels`, what a GPU ran for them.
+function drawDots(place, { record, label, limits }, kernels) {
+  const all = (kernels ? roofKernels : roofOps)(record.profile, limits), ops = plottedOps(all);
+  const widest = [...ops].sort((a, b) => (b.ms - b.least) - (a.ms - a.least))[0];
+  plotted(place, {
+    title: `${kernels ? "Kernels" : "Ops"} of a step of ${label}, against the measured limits`, items: ops.map(aboutOp), marks: (svg) => markDots(svg, ops),
+    make: (width) => roofPlot(ops, limits, width),
+    rows: () => [["phase", kernels ? "kernel" : "op", "nodes", "ms a step", "shortest possible (ms)", "FLOPs a step", "bytes a step", "FLOP/byte", "FLOP/s"],
+      ...all.map((op) => [op.phase, op.name, op.nodes, op.ms, op.least, op.flops, op.bytes, op.intensity, op.rate])],
+    hint: Number.isFinite(widest.least) ? `Dot with the largest gap: ${aboutOp(widest)}.` : "The limits are not known: run 'roofstep limits' once, then profile again.",
+  });
+  const others = all.filter((op) => !ops.includes(op)), why = kernels ? "their ops ran other kernels beside them, and which computes what is not known" : "with no FLOPs or hardly any";
+  if (others.length) place.append(el("p", { class: "wide where" }, `Not in the plot, ${why}: ${listed(others, kernels ? 8 : 40)}.`));
+}
+
 function drawRoofline() {
   const rows = profileRows().map((row) => ({ ...row, limits: roofLimits(row.record, row.machine) }))
     .filter(({ record, limits }) => plottedOps(roofOps(record.profile, limits)).length);
   if (!rows.length) return;
   key(body("roofline"), PHASES);
-  chooser(body("roofline"), "Cell", rows, (place, { record, label, limits }) => {
-    const all = roofOps(record.profile, limits), ops = plottedOps(all), { ceilings, bandwidth } = limits;
-    const widest = [...ops].sort((a, b) => (b.ms - b.least) - (a.ms - a.least))[0];
-    plotted(place, {
-      title: `Ops of a step of ${label}, against the measured limits`, items: ops.map(aboutOp), marks: (svg) => markDots(svg, ops),
-      make: (width) => roofPlot(ops, ceilings, bandwidth, width),
-      rows: () => [["phase", "op", "nodes", "ms a step", "shortest possible (ms)", "FLOPs a step", "bytes a step", "FLOP/byte", "FLOP/s"],
-        ...all.map((op) => [op.phase, op.name, op.nodes, op.ms, op.least, op.flops, op.bytes, op.intensity, op.rate])],
-      hint: Number.isFinite(widest.least) ? `Dot with the largest gap: ${aboutOp(widest)}.` : "The limits are not known: run 'roofstep limits' once, then profile again.",
-    });
-    const others = all.filter((op) => !ops.includes(op));
-    if (others.length)
-      place.append(el("p", { class: "wide where" }, `Not in the plot, with no FLOPs or hardly any: ${others.map((op) => `${op.phase} ${op.name} (${number(op.ms)} ms)`).join(", ")}.`));
+  chooser(body("roofline"), "Cell", rows, (place, row) => {
+    const { profile } = row.record;
+    if (!profile.gpu || !plottedOps(roofKernels(profile, row.limits)).length) { drawDots(place, row, false); return; }
+    chooser(place, "Dots", [{ label: "ops", kernels: false }, { label: "kernels", kernels: true }], (under, { kernels }) => drawDots(under, row, kernels));
   });
 }

@@ -1,5 +1,7 @@
 /* Limits: small measurements give sane rates; what is stored comes back, and rubbish does not. */
+#include "backend/cpu_info.h"
 #include "base/text.h"
+#include "bench/limits/caches_cpu.h"
 #include "bench/limits/datasheet.h"
 #include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_cpu.h"
@@ -33,6 +35,23 @@ static void memory_rates(void **state)
     assert_rate(&limits.rate[LIMIT_COPY][LIMITS_ALL], 3);
     assert_rate(&limits.rate[LIMIT_TRIAD][LIMITS_ALL], 3);
     assert_int_equal(limits.rate[LIMIT_READ][LIMITS_ONE].n, 0);
+}
+
+/* Every level that this machine tells of and that is larger than two of the one before. */
+static void cache_rates(void **state)
+{
+    (void)state;
+    Limits limits = {0};
+    CpuInfo cpu;
+    assert_int_equal(cpu_info_read(&cpu, ""), ST_OK);
+    assert_int_equal(caches_cpu_measure(2, 3, LIMITS_ALL, &limits), ST_OK);
+    if (cpu.l1d > 8192) assert_rate(&limits.rate[LIMIT_L1_READ][LIMITS_ALL], 3);
+    assert_int_equal(limits.rate[LIMIT_L2_READ][LIMITS_ALL].n, cpu.l2 / 2 > cpu.l1d ? 3 : 0);
+    assert_int_equal(limits.rate[LIMIT_L1_READ][LIMITS_ONE].n, 0);
+    assert_int_equal(limits_shows(&limits, LIMIT_L1_READ), cpu.l1d > 8192);
+    limits.rate[LIMIT_L1_READ][LIMITS_ALL].n = 0; /* as a file from before there were any says */
+    assert_false(limits_shows(&limits, LIMIT_L1_READ));
+    assert_true(limits_shows(&limits, LIMIT_COPY));
 }
 
 static void product_rates(void **state)
@@ -236,6 +255,7 @@ int main(void)
         WITH_CACHE(rubbish_is_ignored),
         WITH_CACHE(nowhere_to_store),
         cmocka_unit_test(memory_rates),
+        cmocka_unit_test(cache_rates),
         cmocka_unit_test(product_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
