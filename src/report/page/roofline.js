@@ -85,9 +85,10 @@ function roofLines(ops, { ceilings, bandwidth, caches }) {
   const highest = rates.length ? Math.max(...rates) : Math.max(...y);
   const levels = bandwidth > 0 ? [{ label: "memory", rate: bandwidth, own: true }, ...caches.filter(({ rate }) => rate > bandwidth)] : [];
   const slopes = levels.map((level) => ({ ...level, from: left, low: left * level.rate, to: highest / level.rate, high: highest })).filter(({ from, to }) => from < to);
+  const fastest = Math.max(0, ...slopes.map(({ rate }) => rate));
   return {
     x: [left, right], y: [Math.min(...y, ...slopes.map(({ low }) => low)) / 2, Math.max(...y) * 2.5], slopes,
-    flat: ceilings.map((one) => ({ ...one, from: knee(one.rate) || left })),
+    flat: ceilings.map((one) => ({ ...one, from: fastest > 0 ? Math.max(left, one.rate / fastest) : left })),
   };
 }
 
@@ -98,8 +99,8 @@ function slopeTexts(slopes) {
   const texts = [];
   for (const one of [...slopes].sort((a, b) => b.rate - a.rate)) {
     const last = texts.at(-1), text = `${one.label} ${si(one.rate, "B/s")}`;
-    if (last && last.rate < 2.2 * one.rate) Object.assign(last, { text: `${last.text}, ${text}`, rate: one.rate, low: one.low });
-    else texts.push({ ...one, text });
+    if (last && last.least < 2.2 * one.rate) Object.assign(last, { text: `${last.text}, ${text}`, least: one.rate });
+    else texts.push({ ...one, text, least: one.rate });
   }
   return texts;
 }
@@ -107,20 +108,23 @@ function slopeTexts(slopes) {
 function roofPlot(ops, limits, width) {
   const { x, y, flat, slopes } = roofLines(ops, limits);
   const text = { fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 4 };
+  const height = Math.round(Math.min(460, Math.max(300, width * 0.6))), margins = { marginLeft: 52, marginRight: 12, marginTop: 22, marginBottom: 38 };
+  const tenfold = ([low, high], pixels) => pixels / Math.log10(high / low); // pixels
+  const rotate = (-180 / Math.PI) * Math.atan2(tenfold(y, height - 60), tenfold(x, width - 64));
   const scale = (domain, label, tickFormat) => ({ type: "log", domain, label, tickFormat, ticks: powersOfTen(domain), grid: true });
   return Plot.plot(plotOptions(width, {
-    height: Math.round(Math.min(460, Math.max(300, width * 0.6))), marginLeft: 52, marginRight: 12, marginTop: 22, marginBottom: 38,
+    height, ...margins,
     x: scale(x, "FLOP/byte", number), y: scale(y, "FLOP/s", (v) => si(v, "")),
     r: { domain: [0, ops[0].ms], range: [0, width < 500 ? 16 : 22] },
     marks: [
       Plot.link(slopes, { x1: "from", y1: "low", x2: "to", y2: "high", stroke: "var(--ink)", strokeWidth: (one) => (one.own ? 2 : 1) }),
       Plot.link(flat, { x1: "from", y1: "rate", x2: () => x[1], y2: "rate", stroke: "var(--ink)", strokeWidth: (one) => (one.own ? 2 : 1) }),
+      Plot.text(slopeTexts(slopes), { x: (one) => 1.2 * one.from, y: (one) => 1.2 * one.low, text: "text", rotate, textAnchor: "start", lineAnchor: "bottom", dy: -3, ...text }),
       Plot.dot(ops, {
         x: "intensity", y: "rate", r: (op) => Math.max(op.ms, ops[0].ms / 100), sort: null, fill: (op) => phaseColour(op.phase), fillOpacity: 0.5,
         stroke: (op) => phaseColour(op.phase),
       }),
       Plot.text(ceilingTexts(limits.ceilings), { x: () => x[1], y: "rate", text: "text", textAnchor: "end", lineAnchor: "bottom", dy: -4, ...text }),
-      Plot.text(slopeTexts(slopes), { x: "from", y: "low", text: "text", textAnchor: "start", lineAnchor: "top", dx: 40, dy: -2, ...text }),
       Plot.tip(ops, Plot.pointer({ x: "intensity", y: "rate", title: aboutOp, fill: "var(--paper)", stroke: "var(--faint)", lineWidth: 22 })),
     ],
   }));
