@@ -85,7 +85,7 @@ else
     grep -q 'MPI' out || fail "collective: $(tail -n 2 out)"
     concluded+=(collective)
 fi
-# limits_output.sh, suite.sh and report.sh look at these; they take long, or make a page.
+# limits_output.sh, suite.sh and tests/page/report.sh look at these; they take long, or make a page.
 concluded+=(limits suite report export)
 "$program" export "${tiny[@]}" --device cpu --out step.safetensors >out 2>err || fail "export ended with $?"
 tail -n 1 err | grep -q 'step.safetensors: [0-9]* parameters.*, loss [0-9.]*, ' || fail "export says nothing of its file: $(cat err)"

@@ -121,6 +121,7 @@ else
     expect 0 "${made[@]}" odd-memory.json --out studies.html
     expect 0 "$golden/results.json" "$limits" -o page.html
     [ ! -s out ] || fail '--out wrote to stdout'
+    tail -n 1 err | grep -q '^roofstep: .*Biggest win: --precision bf16 .* 47 % shorter\.$' || fail "it does not end with what to change: $(tail -n 1 err)"
     expect 0 "$golden/results.json" "$limits" --out -
     sed 's/report .*page.html/X/; s/report .*--out -/X/' page.html >one
     sed 's/report .*page.html/X/; s/report .*--out -/X/' out >two
