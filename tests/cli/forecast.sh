@@ -80,9 +80,45 @@ forecast --gpu rtx4090,h100-sxm,rtx4090 --size small,xl --price 0.5/h >"$work/ou
 [ "$(grep -c '^| NVIDIA' "$work/out")" = 4 ] || fail "not each device once"
 ! grep -qE '^\| NVIDIA .* to ' "$work/out" || fail "an interval that nobody measured"
 grep -q 'no interval where nobody' "$work/out" || fail "it does not say why there is no interval"
-for format in latex typst json; do
+for format in latex typst; do
     forecast --gpu t4 --precision fp16 --format $format >"$work/out"
     [ -s "$work/out" ] || fail "--format $format printed nothing"
+done
+
+# Every format for programs says the same, and parts add up.
+for options in "--gpu h100-sxm,t4 --size small,medium --price 2.49/h" "--check $results/h200-small-torch.json $results/h200-recompute.json --limits $limits"; do
+    for format in json jsonl csv sql; do
+        # shellcheck disable=SC2086
+        forecast $options --format $format >"$work/rows.$format"
+    done
+    python3 - "$work/rows" <<'PYTHON' || fail "formats of $options"
+import csv, json, sqlite3, sys
+name = sys.argv[1]
+data = json.load(open(name + ".json"))
+rows = [json.loads(line) for line in open(name + ".jsonl")]  # with more digits than json
+def same(x, y):
+    if isinstance(x, dict): return x.keys() == y.keys() and all(same(x[k], y[k]) for k in x)
+    if isinstance(x, list): return len(x) == len(y) and all(map(same, x, y))
+    return abs(x - y) <= 1e-6 * abs(x) if isinstance(x, float) else x == y
+assert len(rows) >= 2 and same(rows, data.get("forecasts") or data["checks"])
+table = list(csv.DictReader(open(name + ".csv")))
+base = sqlite3.connect(":memory:")
+for _ in range(2): base.executescript(open(name + ".sql").read())
+base.row_factory = sqlite3.Row
+kept = [dict(row) for row in base.execute("select * from " + ("roofstep_forecasts" if "forecasts" in data else "roofstep_forecast_checks"))]
+assert len(table) == len(rows) and kept == kept[:len(rows)] * 2
+for row, text, stored in zip(rows, table, kept):
+    flat = {**row, **row.get("forecast", {}), "device": row.get("limits_of")}
+    for column, value in stored.items():
+        assert value == flat.get(column), (column, value, flat.get(column))
+        assert text[column] == ("" if value is None else text[column]) and (value is None or isinstance(value, str) or float(text[column]) == value)
+    if "forecast" not in row: continue
+    f = row["forecast"]
+    assert abs((f["compute_ms"] + f["memory_ms"] + f["starts_ms"]) / f["step_ms"] - 1) < 1e-9
+    assert abs(f["joules_per_token_at_most"] * f["tokens_per_s"] / 700 - 1) < 1e-9  # an H100's
+    lost = [op["ms"] - op["limit_ms"] for op in row["change_first"]]
+    assert lost == sorted(lost, reverse=True) and len(lost) == 5
+PYTHON
 done
 
 # Files that are none, each with one line.

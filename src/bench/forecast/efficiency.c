@@ -6,6 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+const char *const efficiency_bound_names[EFFICIENCY_BOUNDS] = {
+    [EFFICIENCY_COMPUTE] = "compute",
+    [EFFICIENCY_MEMORY] = "memory",
+    [EFFICIENCY_START] = "starts",
+};
+
 bool efficiency_multiplies(OpKind op)
 {
     return plan_category_multiplies(plan_op_category(op));
@@ -65,10 +71,23 @@ const EfficiencyLine *efficiency_line(const Efficiency *e, OpKind op, Precision 
     return best;
 }
 
-double efficiency_seconds(const EfficiencyLine *line, const EfficiencyWork *work,
-                          const EfficiencyRates *rates, Precision precision)
+void efficiency_parts(const EfficiencyLine *line, const EfficiencyWork *work,
+                      const EfficiencyRates *rates, Precision precision,
+                      double seconds[EFFICIENCY_BOUNDS])
 {
     const double compute = work->flops * line->flops / rates->flops[precision] +
                            work->scores * line->score / rates->fp32;
-    return line->start + fmax(compute, work->bytes * line->bytes / rates->bandwidth);
+    const double memory = work->bytes * line->bytes / rates->bandwidth;
+    seconds[EFFICIENCY_COMPUTE] = compute > memory ? compute : 0;
+    seconds[EFFICIENCY_MEMORY] = compute > memory ? 0 : memory;
+    seconds[EFFICIENCY_START] = line->start;
+}
+
+double efficiency_seconds(const EfficiencyLine *line, const EfficiencyWork *work,
+                          const EfficiencyRates *rates, Precision precision)
+{
+    double parts[EFFICIENCY_BOUNDS], sum = 0;
+    efficiency_parts(line, work, rates, precision, parts);
+    for (int b = 0; b < EFFICIENCY_BOUNDS; b++) sum += parts[b];
+    return sum;
 }

@@ -45,6 +45,15 @@ typedef struct EfficiencyRates {
     double flops[PRECISION_COUNT], fp32, bandwidth; /* per second */
 } EfficiencyRates;
 
+/* What a node waits for. */
+typedef enum EfficiencyBound {
+    EFFICIENCY_COMPUTE,
+    EFFICIENCY_MEMORY,
+    EFFICIENCY_START,
+    EFFICIENCY_BOUNDS
+} EfficiencyBound;
+extern const char *const efficiency_bound_names[EFFICIENCY_BOUNDS]; /* "compute" */
+
 /* Those of a data sheet are lowered to what the measured device reached of its own. False: the limits have no
  * rate of this precision, or of memory. */
 bool efficiency_rates(const Efficiency *e, const Limits *limits, Precision precision,
@@ -56,6 +65,10 @@ const EfficiencyLine *efficiency_line(const Efficiency *e, OpKind op, Precision 
                                       const char *impl, bool nearest);
 double efficiency_seconds(const EfficiencyLine *line, const EfficiencyWork *work,
                           const EfficiencyRates *rates, Precision precision);
+/* The same in parts: EFFICIENCY_START and one of the other two; the third is 0. */
+void efficiency_parts(const EfficiencyLine *line, const EfficiencyWork *work,
+                      const EfficiencyRates *rates, Precision precision,
+                      double seconds[EFFICIENCY_BOUNDS]);
 
 /* In which a step multiplies there: what a step in fp8 multiplies in 16 bits is bf16. */
 Precision efficiency_precision(OpKind op, Precision of_step);

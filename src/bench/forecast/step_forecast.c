@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/stats.h"
 #include "bench/estimate/fit.h"
+#include "bench/limits/datasheet.h"
 #include "bench/limits/roofline.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ static void note_guessed(StepForecast *out, const char *op)
     snprintf(out->guessed + n, size - n, "%s%s", n ? ", " : "", op);
 }
 
-static double node_seconds(Work *w, const Node *node, const char *impl)
+static void node_parts(Work *w, const Node *node, const char *impl, double parts[EFFICIENCY_BOUNDS])
 {
     static const EfficiencyLine roof = {.flops = 1, .bytes = 1};
     const Precision precision = efficiency_precision(node->op, w->model->config.precision);
@@ -50,7 +51,8 @@ static double node_seconds(Work *w, const Node *node, const char *impl)
         note_guessed(w->out, plan_op_name(node->op));
         line = efficiency_line(w->e, node->op, precision, impl, true);
     }
-    return w->e->gap + efficiency_seconds(line ? line : &roof, &work, &w->rates, precision);
+    efficiency_parts(line ? line : &roof, &work, &w->rates, precision, parts);
+    parts[EFFICIENCY_START] += w->e->gap;
 }
 
 /* "layer.3/ffn/w2" is "ffn/w2" of all blocks. */
@@ -80,7 +82,12 @@ static void add_node(Work *w, int i)
     const Node *node = &plan->nodes[i];
     const double runs = (double)plan_phase_runs(plan, node->phase);
     if (node->phase == PHASE_SETUP) return;
-    const double seconds = runs * node_seconds(w, node, w->binding->impls[i].name);
+    double parts[EFFICIENCY_BOUNDS], seconds = 0;
+    node_parts(w, node, w->binding->impls[i].name, parts);
+    for (int b = 0; b < EFFICIENCY_BOUNDS; b++) {
+        w->out->bound[b] += runs * parts[b];
+        seconds += runs * parts[b];
+    }
     StepForecastOp *op = find_op(w, node);
     op->seconds += seconds;
     op->roof += runs * w->roof[i];
@@ -184,11 +191,22 @@ static Status make(StepForecast *out, const Efficiency *e, const Config *config,
 Status step_forecast_make(StepForecast *out, const Efficiency *e, const Config *config,
                           const Limits *machine)
 {
-    *out = (StepForecast){.tokens = config_tokens(config)};
+    *out =
+        (StepForecast){.tokens = config_tokens(config), .watts = datasheet_watts(machine->key.gpu)};
     const Status status = make(out, e, config, machine);
     if (status != ST_UNSUPPORTED) return status;
     *out = (StepForecast){0};
     snprintf(out->why, sizeof out->why, "%s", status_message());
     out->low = out->high = NAN;
     return ST_OK;
+}
+
+double step_forecast_tokens_per_s(const StepForecast *f)
+{
+    return f->tokens / f->step;
+}
+
+double step_forecast_joules_per_token(const StepForecast *f)
+{
+    return f->watts > 0 ? f->watts * f->step / f->tokens : NAN;
 }

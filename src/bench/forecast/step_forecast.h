@@ -17,9 +17,11 @@ typedef struct StepForecastOp {
 typedef struct StepForecast {
     char why[256];                   /* there is none, and why; "": there is one */
     double phase[PHASE_COUNT], step; /* seconds */
+    double bound[EFFICIENCY_BOUNDS]; /* what the step waits for, seconds; their sum is the step */
     double low, high;                /* 90 % of steps are between; NAN: not known */
     double roof;                     /* at the limits */
     double tokens;                   /* of a step */
+    double watts;                    /* that the device may draw; 0: not known */
     size_t need, available;          /* bytes; 0: not known */
     Placement placement;
     Attention attention; /* what `auto` became */
@@ -31,3 +33,7 @@ typedef struct StepForecast {
 /* A failure is one of memory, or of the plan; what cannot run or be told is `why`. */
 Status step_forecast_make(StepForecast *out, const Efficiency *e, const Config *config,
                           const Limits *machine);
+
+double step_forecast_tokens_per_s(const StepForecast *f);
+/* All of the step at the power of the data sheet: it takes no more. NAN: not known. */
+double step_forecast_joules_per_token(const StepForecast *f);

@@ -9,9 +9,10 @@
 #include "bench/limits/limits_json.h"
 #include "bench/record/record_file.h"
 #include "cli/command.h"
-#include "cli/forecast/forecast_check.h"
+#include "cli/forecast/forecast_check_output.h"
 #include "cli/forecast/forecast_output.h"
 #include "cli/output.h"
+#include "report/records/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,8 +161,6 @@ static Status check(const Settings *settings, const Efficiency *e)
     const Datasheet *sheet;
     Text text = {0};
     CLEANUP(record_set_free) RecordSet rows = {0};
-    if (strcmp(settings->format, "json") == 0)
-        return FAIL(ST_USAGE, "--check is a table for people: --format md, latex or typst");
     if (!settings->limits == !settings->gpu)
         return FAIL(
             ST_USAGE,
@@ -172,8 +171,11 @@ static Status check(const Settings *settings, const Efficiency *e)
         datasheet_limits(sheet, &limits);
     }
     TRY(read_rows(settings, &rows));
-    return output_finish(settings, &text,
-                         forecast_check_write(&text, settings->format, &rows, e, &limits));
+    ForecastChecks checks = {.title = "Forecasts beside what was measured"};
+    Status status = forecast_check_records(&checks, &rows, e, &limits);
+    if (status == ST_OK) status = forecast_check_output_write(&text, settings->format, &checks);
+    forecast_check_free(&checks);
+    return output_finish(settings, &text, status);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
@@ -220,7 +222,7 @@ const Command cmd_forecast = {
                                      OPTION_EFFICIENCY, OPTION_PRICE, OPTION_FIT, OPTION_CHECK),
                 .lists = OPTION_LIST(OPTIONS_PLAN),
                 .args = "[FILE...]",
-                .formats = "md json latex typst",
+                .formats = report_formats,
                 .defaults = defaults},
     .run = run,
 };

@@ -1,22 +1,13 @@
 #include "cli/forecast/forecast_check.h"
 
-#include "base/human.h"
-#include "base/json_text.h"
-#include "bench/forecast/step_forecast.h"
+#include "base/array.h"
 #include "bench/record/record_config.h"
 #include "bench/record/record_stat.h"
-#include "cli/output.h"
-#include "report/format/table_write.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-typedef struct Errors {
-    double sum, worst, roof;
-    int n, held, with_interval, fitted, left;
-    char why[256]; /* of the last row that was left out */
-} Errors;
 
 typedef struct CheckName {
     char s[96];
@@ -42,32 +33,6 @@ static bool was_fitted(const Efficiency *e, const char *name)
     return false;
 }
 
-static void count(Errors *errors, const StepForecast *f, double seconds)
-{
-    const double error = fabs(f->step / seconds - 1);
-    errors->sum += error;
-    errors->worst = fmax(errors->worst, error);
-    errors->roof += fabs(f->roof / seconds - 1);
-    errors->n++;
-    if (isnan(f->low)) return;
-    errors->with_interval++;
-    errors->held += seconds >= f->low && seconds <= f->high;
-}
-
-static void add_row(Table *table, const char *name, const StepForecast *f, double seconds,
-                    bool fitted)
-{
-    const double error = f->step / seconds - 1, roof = f->roof / seconds - 1;
-    table_cell(table, name);
-    TABLE_CELLS(table, human_number(1e3 * seconds, 4).s, human_number(1e3 * f->step, 4).s);
-    table_cell_printf(table, "%+.1f %%", 100 * error);
-    table_cell_printf(table, "%+.1f %%", 100 * roof);
-    table_cell(table, fitted                                    ? "fitted to it"
-                      : isnan(f->low)                           ? "-"
-                      : seconds >= f->low && seconds <= f->high ? "yes"
-                                                                : "no");
-}
-
 /* Whole steps of a model, measured alone. */
 static bool is_step(const Record *r, double *seconds)
 {
@@ -78,8 +43,21 @@ static bool is_step(const Record *r, double *seconds)
     return *seconds > 0;
 }
 
-static Status check_row(Table *table, Errors *errors, const Record *r, const Efficiency *e,
-                        const Limits *limits)
+Status forecast_check_add(ForecastChecks *checks, const ForecastCheck *row)
+{
+    TRY(array_grow(&checks->rows, (size_t)checks->n, 1, sizeof *checks->rows));
+    checks->rows[checks->n++] = *row;
+    return ST_OK;
+}
+
+void forecast_check_leave(ForecastChecks *checks, const char *why)
+{
+    checks->left++;
+    snprintf(checks->why, sizeof checks->why, "%s", why);
+}
+
+static Status check_record(ForecastChecks *checks, const Record *r, const Efficiency *e,
+                           const Limits *limits)
 {
     Config config;
     StepForecast f;
@@ -90,54 +68,31 @@ static Status check_row(Table *table, Errors *errors, const Record *r, const Eff
     if (status == ST_OK) status = step_forecast_make(&f, e, &config, limits);
     if (status == ST_OK && *f.why) status = FAIL(ST_UNSUPPORTED, "%s", f.why);
     if (status == ST_UNSUPPORTED) {
-        errors->left++;
-        snprintf(errors->why, sizeof errors->why, "%s", status_message());
+        forecast_check_leave(checks, status_message());
         return ST_OK;
     }
     TRY(status);
-    const CheckName name = name_of(r);
-    const bool fitted = was_fitted(e, name.s);
-    add_row(table, name.s, &f, seconds, fitted);
-    errors->fitted += fitted;
-    if (!fitted) count(errors, &f, seconds);
+    ForecastCheck row = {.phase = "step",
+                         .measured = seconds,
+                         .forecast = f.step,
+                         .roof = f.roof,
+                         .low = f.low,
+                         .high = f.high};
+    snprintf(row.name, sizeof row.name, "%s", name_of(r).s);
+    row.fitted = was_fitted(e, row.name);
+    return forecast_check_add(checks, &row);
+}
+
+Status forecast_check_records(ForecastChecks *checks, const RecordSet *rows,
+                              const Efficiency *efficiency, const Limits *limits)
+{
+    for (size_t i = 0; i < record_set_size(rows); i++)
+        TRY(check_record(checks, record_set_at(rows, i), efficiency, limits));
     return ST_OK;
 }
 
-static void note_errors(Table *table, const Errors *errors)
+void forecast_check_free(ForecastChecks *checks)
 {
-    const double n = errors->n;
-    if (errors->n > 0) {
-        table_note_printf(
-            table,
-            "%d steps that nothing was fitted to: off by %.1f %% in the mean, %.1f %% "
-            "at worst; the plain roofline by %.1f %% in the mean",
-            errors->n, 100 * errors->sum / n, 100 * errors->worst, 100 * errors->roof / n);
-    }
-    if (errors->with_interval > 0)
-        table_note_printf(table, "%d of %d are in their 90 %% interval", errors->held,
-                          errors->with_interval);
-    if (errors->left > 0)
-        table_note_printf(table, "%d rows cannot be forecast; the last one: %s", errors->left,
-                          errors->why);
-}
-
-Status forecast_check_write(Text *out, const char *format, const RecordSet *rows,
-                            const Efficiency *efficiency, const Limits *limits)
-{
-    Table table = {0};
-    Errors errors = {0};
-    Status status = ST_OK;
-    table.title = "Forecasts beside what was measured";
-    TABLE_COLUMNS(&table, 1, "step", "measured (ms)", "forecast (ms)", "error", "roofline's error",
-                  "in the interval");
-    TABLE_SPARE(&table, "in the interval");
-    for (size_t i = 0; i < record_set_size(rows) && status == ST_OK; i++)
-        status = check_row(&table, &errors, record_set_at(rows, i), efficiency, limits);
-    note_errors(&table, &errors);
-    if (status == ST_OK && errors.n + errors.fitted == 0)
-        status = FAIL(ST_USAGE, "--check: the files have no step that can be forecast%s%s",
-                      *errors.why ? ": " : "", errors.why);
-    if (status == ST_OK) status = table_write_next(out, format, &table);
-    table_free(&table);
-    return status;
+    free(checks->rows);
+    checks->rows = NULL;
 }

@@ -1,4 +1,4 @@
-/* Forecasts of steps as tables and as JSON. */
+/* Forecasts of steps as tables. */
 #pragma once
 
 #include "bench/forecast/step_forecast.h"
@@ -19,5 +19,5 @@ typedef struct ForecastOutput {
     double price; /* of an hour; 0: not given */
 } ForecastOutput;
 
-/* In `format`: md, json, latex or typst. */
+/* In every format of reports.def. */
 Status forecast_output_write(Text *out, const char *format, const ForecastOutput *forecasts);
