@@ -72,6 +72,60 @@ assert abs(sum(f[phase + "_ms"] or 0 for phase in ("forward", "backward", "optim
 PYTHON
 done
 
+# Hosts: what they are fitted to is found again, of this program and of PyTorch; rows of others are left alone.
+python3 - "$here/efficiency/h200.json" "$work/host.json" <<'PYTHON'
+import json, sys
+data = json.load(open(sys.argv[1]))
+for host in data["hosts"]: host.update(forward_us=60, backward_us=45, optimizer_us=500)
+json.dump(data, open(sys.argv[2], "w"))
+PYTHON
+cells=(--limits "$limits" --efficiency "$work/host.json" --size small,medium --ctx 128,256 --format json)
+forecast "${cells[@]}" --exec eager,fused >"$work/ours.json"
+forecast "${cells[@]}" --as torch-eager >"$work/torch.json"
+python3 - "$work" "$results/h200-memory-torch-eager.json" <<'PYTHON'
+import json, sys
+work, like = sys.argv[1], json.load(open(sys.argv[2]))
+rows = []
+for name, peer in ("ours", None), ("torch", "torch"):
+    template = next(row for row in like["results"] if row.get("peer") == peer)
+    for f in json.load(open(f"{work}/{name}.json"))["forecasts"]:
+        key = " ".join(f"{k}={f[k]}" for k in "size d_model d_ff num_layers num_heads vocab ctx batch precision mode exec".split())
+        row = {**template, **{k: f[k] for k in ("size", "ctx", "batch", "attention", "exec")}, "cell": key + " peer=torch variant=eager" * (peer is not None)}
+        for phase in "forward", "backward", "optimizer":
+            row[phase] = dict(template[phase], mean_ms=f["forecast"][phase + "_ms"])
+        rows.append(row)
+json.dump(dict(like, results=rows), open(work + "/rows.json", "w"))
+PYTHON
+profiles=("$results"/h200-{medium,gpt2,llama-3.2-1b,qwen2.5-0.5b,qwen3-0.6b}-profile.json.gz)
+forecast --fit "${profiles[@]}" "$work/rows.json" "$results/h200-xl-torch.json" --limits "$limits" --out "$work/again.json"
+python3 - "$work/again.json" <<'PYTHON' || { fail "hosts are not found again"; cat "$work/again.json"; }
+import json, sys
+hosts = {(h["program"], h["exec"]): h for h in json.load(open(sys.argv[1]))["hosts"]}
+assert len(hosts) == 3 and all(len(h["steps"]) == 4 for h in hosts.values()), hosts
+for h in hosts.values():
+    assert all(abs(h[p + "_us"] / us - 1) < 1e-3 for p, us in (("forward", 60), ("backward", 45), ("optimizer", 500))) and h["step_error"] < 1e-3, h
+PYTHON
+# The file that the program brings along is what the committed results give, by the command in docs/forecast.md.
+forecast --fit "${profiles[@]}" "$results"/h200-{small-eager-torch,memory-torch-eager,small-128,memory-torch,memory-torch-512}.json --limits "$limits" --out "$work/bundled.json"
+python3 - "$work/bundled.json" "$here/efficiency/h200.json" <<'PYTHON' || fail "efficiency/h200.json is not what the results give"
+import json, sys
+def same(x, y):
+    if isinstance(x, dict): return x.keys() == y.keys() and all(same(x[k], y[k]) for k in x)
+    if isinstance(x, list): return len(x) == len(y) and all(map(same, x, y))
+    return abs(x - y) <= 1e-3 * abs(x) + 1e-9 if isinstance(x, float) else x == y
+assert same(*(json.load(open(name)) for name in sys.argv[1:]))
+PYTHON
+# Steps of ops that a host submits one by one, that nothing was fitted to: from tiny to 2.7B in fp32.
+gunzip -c "$results/h200-like-rtx5090.json.gz" >"$work/like.json"
+forecast --check "$work/like.json" --limits "$limits" --format json >"$work/check"
+python3 - "$work/check" <<'PYTHON' || { fail "eager steps that nothing was fitted to"; cat "$work/check"; }
+import json, sys
+told = json.load(open(sys.argv[1]))["not_fitted"]
+assert told["rows"] >= 6 and told["mean_error"] < 0.15 and told["limit_mean_error"] > 2 * told["mean_error"], told
+PYTHON
+forecast --check "$results/h200-small-torch.json" "$results/h200-memory-torch-eager.json" --limits "$limits" --as torch-eager --format json >"$work/check"
+[ "$(grep -c '"cell"' "$work/check")" = 3 ] || fail "rows of PyTorch's eager mode, and no others"
+
 # An interval where it was measured, and nowhere else.
 forecast --limits "$limits" --size xl >"$work/out"
 grep -qE '\| NVIDIA H200 \| xl +\| .* to ' "$work/out" || fail "no interval on the device that was measured"
@@ -108,13 +162,13 @@ base.row_factory = sqlite3.Row
 kept = [dict(row) for row in base.execute("select * from " + ("roofstep_forecasts" if "forecasts" in data else "roofstep_forecast_checks"))]
 assert len(table) == len(rows) and kept == kept[:len(rows)] * 2
 for row, text, stored in zip(rows, table, kept):
-    flat = {**row, **row.get("forecast", {}), "device": row.get("limits_of")}
+    flat = {**row, **row.get("forecast", {}), "device": row.get("limits_of"), "program": row.get("as")}
     for column, value in stored.items():
         assert value == flat.get(column), (column, value, flat.get(column))
         assert text[column] == ("" if value is None else text[column]) and (value is None or isinstance(value, str) or float(text[column]) == value)
     if "forecast" not in row: continue
     f = row["forecast"]
-    assert abs((f["compute_ms"] + f["memory_ms"] + f["starts_ms"]) / f["step_ms"] - 1) < 1e-9
+    assert abs((f["compute_ms"] + f["memory_ms"] + f["starts_ms"] + f["host_ms"]) / f["step_ms"] - 1) < 1e-9
     assert abs(f["joules_per_token_at_most"] * f["tokens_per_s"] / 700 - 1) < 1e-9  # an H100's
     lost = [op["ms"] - op["limit_ms"] for op in row["change_first"]]
     assert lost == sorted(lost, reverse=True) and len(lost) == 5
@@ -141,6 +195,8 @@ mutated 'd["lines"] = []' "'lines' must be a list of 1 to"
 mutated 'd["lines"][0]["op"] = "nosuch"' 'line 1: there is no op'
 mutated 'd["lines"][1]["bytes"] = -1' 'line 2: its numbers give no time'
 mutated 'd["lines"][0]["precision"] = "fp99"' 'line 1: there is no precision'
+mutated 'd["hosts"][0]["forward_us"] = -1' 'host 1: its numbers give no time'
+mutated 'd["hosts"][0]["program"] = "jax"' "host 1: there is no 'jax'"
 mutated 'd["device"] = "cpu"' 'the efficiencies are of a CPU'
 refused 'no file has a profile' --fit "$results/h200-small-torch.json" --limits "$limits"
 refused 'no step that can be forecast' --check "$results/h200-attention-cudnn.json" --limits "$limits"

@@ -32,7 +32,22 @@ typedef struct StepForecast {
 
 /* A failure is one of memory, or of the plan; what cannot run or be told is `why`. */
 Status step_forecast_make(StepForecast *out, const Efficiency *e, const Config *config,
-                          const Limits *machine);
+                          EfficiencyProgram program, const Limits *machine);
+
+typedef struct StepForecastNode {
+    Phase phase;
+    double seconds; /* on the device */
+} StepForecastNode;
+
+/* The nodes of a step in the order that they run, those of a repeated phase once. */
+typedef struct StepForecastNodes {
+    StepForecastNode *of;
+    int n;
+} StepForecastNodes;
+
+/* Without a host. Starts from a zeroed list, whose `of` the caller frees. ST_UNSUPPORTED: it cannot run there. */
+Status step_forecast_nodes(StepForecastNodes *nodes, const Efficiency *e, const Config *config,
+                           const Limits *machine);
 
 double step_forecast_tokens_per_s(const StepForecast *f);
 /* All of the step at the power of the data sheet: it takes no more. NAN: not known. */

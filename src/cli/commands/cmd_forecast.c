@@ -4,6 +4,7 @@
 #include "bench/cell/supported.h"
 #include "bench/forecast/efficiency_fit.h"
 #include "bench/forecast/efficiency_json.h"
+#include "bench/forecast/host_fit.h"
 #include "bench/limits/datasheet.h"
 #include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_json.h"
@@ -44,6 +45,17 @@ static Status read_rows(const Settings *settings, RecordSet *rows)
         TRY(record_file_read(rows, settings->args[i], &torn));
         if (torn) log_warning("%s: ignoring its truncated last line", settings->args[i]);
     }
+    return ST_OK;
+}
+
+static Status read_program(const Settings *settings, EfficiencyProgram *program)
+{
+    const char *as = settings->as ? settings->as : "roofstep";
+    *program = strcmp(as, "torch-eager") == 0 ? EFFICIENCY_TORCH : EFFICIENCY_ROOFSTEP;
+    if (*program == EFFICIENCY_ROOFSTEP && strcmp(as, "roofstep") != 0)
+        return FAIL(ST_USAGE, "--as '%s': there are roofstep and torch-eager", as);
+    if (*program == EFFICIENCY_TORCH && settings->given[OPTION_EXEC])
+        return FAIL(ST_USAGE, "--as torch-eager is --exec eager: leave --exec out");
     return ST_OK;
 }
 
@@ -112,7 +124,8 @@ static Status make_cells(ForecastOutput *all)
         device->cells = calloc((size_t)all->sweep->n, sizeof *device->cells);
         if (!device->cells) return NO_MEMORY("for %d cells", all->sweep->n);
         for (int i = 0; i < all->sweep->n; i++) {
-            TRY(step_forecast_make(&device->cells[i], all->efficiency, &all->sweep->configs[i],
+            const Config config = forecast_output_config(all, i);
+            TRY(step_forecast_make(&device->cells[i], all->efficiency, &config, all->program,
                                    &device->limits));
             n += !*device->cells[i].why;
         }
@@ -131,6 +144,7 @@ static Status forecast(const Settings *settings, const Sweep *sweep, const Effic
     if (settings->n_args > 0)
         return FAIL(ST_USAGE, "files go with --fit or --check: %s", settings->args[0]);
     TRY(read_price(settings, &all.price));
+    TRY(read_program(settings, &all.program));
     TRY(find_devices(&all, settings));
     Status status = make_cells(&all);
     if (status == ST_OK) status = forecast_output_write(&text, settings->format, &all);
@@ -152,6 +166,7 @@ static Status fit(const Settings *settings, Efficiency *e)
     TRY(read_limits(settings, &limits));
     TRY(read_rows(settings, &rows));
     TRY(efficiency_fit(e, &rows, &limits));
+    TRY(host_fit(e, &rows, &limits));
     return output_finish(settings, &text, efficiency_json_write(&text, e));
 }
 
@@ -171,8 +186,10 @@ static Status check(const Settings *settings, const Efficiency *e)
         datasheet_limits(sheet, &limits);
     }
     TRY(read_rows(settings, &rows));
+    EfficiencyProgram program;
+    TRY(read_program(settings, &program));
     ForecastChecks checks = {.title = "Forecasts beside what was measured"};
-    Status status = forecast_check_records(&checks, &rows, e, &limits);
+    Status status = forecast_check_records(&checks, &rows, e, program, &limits);
     if (status == ST_OK) status = forecast_check_output_write(&text, settings->format, &checks);
     forecast_check_free(&checks);
     return output_finish(settings, &text, status);
@@ -205,12 +222,18 @@ static const char help[] =
     "its data sheet (--gpu; list shows them) or measured ones (--limits). No device is needed.\n"
     "For a single cell also the phases, and what would change first.\n"
     "\n"
+    "--as torch-eager forecasts PyTorch's eager mode: its ops one by one, each submitted by a "
+    "host\n"
+    "as fast as the one that the efficiencies were fitted to.\n"
     "--check FILE... forecasts the steps that result files measured, and shows the errors.\n"
-    "--fit FILE... measures anew what ops reach, from results of 'profile --format json'.\n"
+    "--fit FILE... measures anew what ops reach, from results of 'profile --format json', and "
+    "what\n"
+    "hosts take, from results of 'bench --exec eager,fused' and of PyTorch's eager mode.\n"
     "\n"
     "  roofstep forecast --gpu rtx4090 --size medium\n"
     "  roofstep forecast --gpu h100-sxm,b200 --size medium,xl --price 2.49/h\n"
     "  roofstep forecast --gpu a100-80 --model llama-3.2-1b --ctx 2048 --batch 4\n"
+    "  roofstep forecast --gpu rtx5090 --size medium --ctx 128 --as torch-eager\n"
     "  roofstep forecast --check results.json --limits my-gpu.json\n"
     "  roofstep forecast --fit small.json medium.json --limits my-gpu.json --out my-ops.json\n";
 
@@ -219,7 +242,8 @@ const Command cmd_forecast = {
     .summary = "how long a step takes on a GPU that is not here, and what it costs",
     .help = help,
     .options = {.taken = OPTION_LIST(OPTIONS_PLAN, OPTIONS_OUTPUT, OPTION_GPU, OPTION_LIMITS,
-                                     OPTION_EFFICIENCY, OPTION_PRICE, OPTION_FIT, OPTION_CHECK),
+                                     OPTION_EFFICIENCY, OPTION_PRICE, OPTION_AS, OPTION_FIT,
+                                     OPTION_CHECK),
                 .lists = OPTION_LIST(OPTIONS_PLAN),
                 .args = "[FILE...]",
                 .formats = report_formats,

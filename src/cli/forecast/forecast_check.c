@@ -25,19 +25,27 @@ static CheckName name_of(const Record *r)
     return name;
 }
 
-static bool was_fitted(const Efficiency *e, const char *name)
+static bool is_among(const char (*names)[96], int n, const char *name)
 {
-    for (int i = 0; i < e->n_sources; i++) {
-        if (strcmp(e->sources[i], name) == 0) return true;
+    for (int i = 0; i < n; i++) {
+        if (strcmp(names[i], name) == 0) return true;
     }
     return false;
 }
 
-/* Whole steps of a model, measured alone. */
-static bool is_step(const Record *r, double *seconds)
+/* By profiles, or where a host submits, by steps. */
+static bool was_fitted(const Efficiency *e, const EfficiencyHost *host, const char *name)
+{
+    return host ? is_among(host->sources, host->n_sources, name)
+                : is_among(e->sources, e->n_sources, name);
+}
+
+/* Whole steps of a model, measured alone, of that program. */
+static bool is_step(const Record *r, EfficiencyProgram program, double *seconds)
 {
     double ms;
-    if (!record_key(r) || !record_text(r, "size") || !record_text(r, "precision")) return false;
+    if (!record_text(r, "peer") != (program == EFFICIENCY_ROOFSTEP)) return false;
+    if (!record_text(r, "size") || !record_text(r, "precision")) return false;
     if (record_status(r) != RECORD_OK || !record_stat_ms(r, "step", &ms)) return false;
     *seconds = 1e-3 * ms;
     return *seconds > 0;
@@ -57,15 +65,16 @@ void forecast_check_leave(ForecastChecks *checks, const char *why)
 }
 
 static Status check_record(ForecastChecks *checks, const Record *r, const Efficiency *e,
-                           const Limits *limits)
+                           EfficiencyProgram program, const Limits *limits)
 {
     Config config;
     StepForecast f;
     double seconds;
-    if (!is_step(r, &seconds)) return ST_OK;
-    Status status = record_config(r, &config);
+    if (!is_step(r, program, &seconds)) return ST_OK;
+    Status status =
+        program == EFFICIENCY_TORCH ? record_config_torch(r, &config) : record_config(r, &config);
     snprintf(config.device, sizeof config.device, "auto");
-    if (status == ST_OK) status = step_forecast_make(&f, e, &config, limits);
+    if (status == ST_OK) status = step_forecast_make(&f, e, &config, program, limits);
     if (status == ST_OK && *f.why) status = FAIL(ST_UNSUPPORTED, "%s", f.why);
     if (status == ST_UNSUPPORTED) {
         forecast_check_leave(checks, status_message());
@@ -79,15 +88,18 @@ static Status check_record(ForecastChecks *checks, const Record *r, const Effici
                          .low = f.low,
                          .high = f.high};
     snprintf(row.name, sizeof row.name, "%s", name_of(r).s);
-    row.fitted = was_fitted(e, row.name);
+    const EfficiencyHost *host = *limits->key.gpu ? efficiency_host(e, program, config.exec) : NULL;
+    const bool captured = program == EFFICIENCY_ROOFSTEP && config.exec == EXEC_GRAPH;
+    row.fitted = was_fitted(e, captured ? NULL : host, row.name);
     return forecast_check_add(checks, &row);
 }
 
 Status forecast_check_records(ForecastChecks *checks, const RecordSet *rows,
-                              const Efficiency *efficiency, const Limits *limits)
+                              const Efficiency *efficiency, EfficiencyProgram program,
+                              const Limits *limits)
 {
     for (size_t i = 0; i < record_set_size(rows); i++)
-        TRY(check_record(checks, record_set_at(rows, i), efficiency, limits));
+        TRY(check_record(checks, record_set_at(rows, i), efficiency, program, limits));
     return ST_OK;
 }
 

@@ -24,7 +24,8 @@ typedef struct ForecastChecks {
 Status forecast_check_add(ForecastChecks *checks, const ForecastCheck *row);
 /* Remembers the failure of a row that cannot be forecast. */
 void forecast_check_leave(ForecastChecks *checks, const char *why);
-/* Every measured step among the rows of files; `limits` are of the device that they ran on. */
+/* Every step of that program among the rows of files; `limits` are of the device that they ran on. */
 Status forecast_check_records(ForecastChecks *checks, const RecordSet *rows,
-                              const Efficiency *efficiency, const Limits *limits);
+                              const Efficiency *efficiency, EfficiencyProgram program,
+                              const Limits *limits);
 void forecast_check_free(ForecastChecks *checks);

@@ -22,6 +22,13 @@ static CellLabel label_of(const Sweep *sweep, int i)
     return cell_label(&sweep->configs[i], shown);
 }
 
+Config forecast_output_config(const ForecastOutput *all, int i)
+{
+    Config config = all->sweep->configs[i];
+    if (all->program == EFFICIENCY_TORCH) config.exec = EXEC_EAGER;
+    return config;
+}
+
 /* ---- all of them ---- */
 
 static void put_interval(Table *table, const StepForecast *f)
@@ -129,6 +136,24 @@ static void note_devices(Table *table, const ForecastOutput *all)
                    "GPU than that of the efficiencies, by a data sheet, of ops not measured");
 }
 
+static void note_host(Table *table, const ForecastOutput *all)
+{
+    const Config config = forecast_output_config(all, 0);
+    const EfficiencyHost *host = efficiency_host(all->efficiency, all->program, config.exec);
+    const bool gpu = *all->efficiency->measured_on.gpu != '\0';
+    if (!host || !gpu || (config.exec == EXEC_GRAPH && all->program == EFFICIENCY_ROOFSTEP)) return;
+    table_note_printf(table,
+                      "%s submits ops one by one: %.1f us each in forward, %.1f in backward, %.1f "
+                      "in the optimizer, fitted to %d steps on the host of that %s; yours may be "
+                      "slower",
+                      all->program == EFFICIENCY_TORCH ? "PyTorch" : "the host",
+                      1e6 * host->seconds[PHASE_FORWARD], 1e6 * host->seconds[PHASE_BACKWARD],
+                      1e6 * host->seconds[PHASE_OPTIMIZER], host->n_sources,
+                      all->efficiency->measured_on.gpu);
+    if (all->program == EFFICIENCY_TORCH)
+        table_note(table, "memory is that of this program's plan, op by op");
+}
+
 static void note_power(Table *table, const ForecastOutput *all)
 {
     for (int d = 0; d < all->n_devices; d++) {
@@ -155,6 +180,7 @@ static void fill_all(Table *table, const ForecastOutput *all)
     note_devices(table, all);
     note_guessed(table, all);
     note_power(table, all);
+    note_host(table, all);
     if (all->price > 0)
         table_note_printf(table, "tokens for 1: for one unit of what the device costs, %s an hour",
                           human_number(all->price, 4).s);
@@ -180,11 +206,13 @@ static void fill_bounds(Table *table, const StepForecast *f)
         [EFFICIENCY_COMPUTE] = "matrix multiplications and attention at their rate",
         [EFFICIENCY_MEMORY] = "bytes at the bandwidth of memory",
         [EFFICIENCY_START] = "ops that start and end",
+        [EFFICIENCY_SUBMIT] = "ops that the host has not submitted yet",
     };
     table->title = "What bounds the step";
     TABLE_COLUMNS(table, 2, "bound by", "what the step waits for", "time (ms)", "share");
     TABLE_SPARE(table, "what the step waits for");
     for (int b = 0; b < EFFICIENCY_BOUNDS; b++) {
+        if (!(f->bound[b] > 0)) continue;
         TABLE_CELLS(table, efficiency_bound_names[b], what[b],
                     human_number(1e3 * f->bound[b], 4).s);
         table_cell_printf(table, "%s %%", human_percent(f->bound[b], f->step).s);

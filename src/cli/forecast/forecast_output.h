@@ -16,8 +16,12 @@ typedef struct ForecastOutput {
     const Efficiency *efficiency;
     ForecastDevice *devices;
     int n_devices;
-    double price; /* of an hour; 0: not given */
+    EfficiencyProgram program; /* whose step it is */
+    double price;              /* of an hour; 0: not given */
 } ForecastOutput;
+
+/* A cell as that program runs it. */
+Config forecast_output_config(const ForecastOutput *forecasts, int i);
 
 /* In every format of reports.def. */
 Status forecast_output_write(Text *out, const char *format, const ForecastOutput *forecasts);
