@@ -1,5 +1,6 @@
-/* What a host takes to submit an op, from steps that were measured with --exec eager or fused, or in PyTorch's
- * eager mode: the time of each phase is told by its ops on the device and one number, and that is fitted. */
+/* What a host takes to submit an op, from steps that were measured with --exec eager or fused, or in
+ * PyTorch's eager mode: the time of each phase is told by its ops on the device and one number, and that is
+ * fitted. */
 #pragma once
 
 #include "bench/forecast/efficiency.h"

@@ -45,7 +45,8 @@ typedef struct StepForecastNodes {
     int n;
 } StepForecastNodes;
 
-/* Without a host. Starts from a zeroed list, whose `of` the caller frees. ST_UNSUPPORTED: it cannot run there. */
+/* Without a host. Starts from a zeroed list, whose `of` the caller frees. ST_UNSUPPORTED: it cannot run
+ * there. */
 Status step_forecast_nodes(StepForecastNodes *nodes, const Efficiency *e, const Config *config,
                            const Limits *machine);
 

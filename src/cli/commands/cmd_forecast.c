@@ -116,6 +116,18 @@ static Status find_devices(ForecastOutput *all, const Settings *settings)
                           "'roofstep limits --format json' writes it");
 }
 
+/* PyTorch's eager mode runs the ops of --exec eager. */
+static Status make_configs(ForecastOutput *all)
+{
+    all->configs = calloc((size_t)all->sweep->n, sizeof *all->configs);
+    if (!all->configs) return NO_MEMORY("for %d cells", all->sweep->n);
+    for (int i = 0; i < all->sweep->n; i++) {
+        all->configs[i] = all->sweep->configs[i];
+        if (all->program == EFFICIENCY_TORCH) all->configs[i].exec = EXEC_EAGER;
+    }
+    return ST_OK;
+}
+
 static Status make_cells(ForecastOutput *all)
 {
     int n = 0;
@@ -124,9 +136,8 @@ static Status make_cells(ForecastOutput *all)
         device->cells = calloc((size_t)all->sweep->n, sizeof *device->cells);
         if (!device->cells) return NO_MEMORY("for %d cells", all->sweep->n);
         for (int i = 0; i < all->sweep->n; i++) {
-            const Config config = forecast_output_config(all, i);
-            TRY(step_forecast_make(&device->cells[i], all->efficiency, &config, all->program,
-                                   &device->limits));
+            TRY(step_forecast_make(&device->cells[i], all->efficiency, &all->configs[i],
+                                   all->program, &device->limits));
             n += !*device->cells[i].why;
         }
     }
@@ -146,9 +157,11 @@ static Status forecast(const Settings *settings, const Sweep *sweep, const Effic
     TRY(read_price(settings, &all.price));
     TRY(read_program(settings, &all.program));
     TRY(find_devices(&all, settings));
-    Status status = make_cells(&all);
+    Status status = make_configs(&all);
+    if (status == ST_OK) status = make_cells(&all);
     if (status == ST_OK) status = forecast_output_write(&text, settings->format, &all);
     for (int d = 0; d < all.n_devices; d++) free(devices[d].cells);
+    free(all.configs);
     return output_finish(settings, &text, status);
 }
 

@@ -80,9 +80,9 @@ static Status put_cell(json_t *list, const ForecastOutput *all, const ForecastDe
     if (device->limits.datasheet)
         TRY(record_put_text(json, "limits_from", device->limits.datasheet));
     TRY(record_put_text(json, "efficiency_of", efficiency_of(all)));
-    const Config config = forecast_output_config(all, i);
     TRY(record_put_text(json, "as", all->program == EFFICIENCY_TORCH ? "torch-eager" : "roofstep"));
-    TRY(planned_config_json(json, &config, &f->placement, f->attention, *f->why ? f->why : NULL));
+    TRY(planned_config_json(json, &all->configs[i], &f->placement, f->attention,
+                            *f->why ? f->why : NULL));
     return *f->why ? ST_OK : put_figures(json, f, all->price);
 }
 

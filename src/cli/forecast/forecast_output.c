@@ -22,13 +22,6 @@ static CellLabel label_of(const Sweep *sweep, int i)
     return cell_label(&sweep->configs[i], shown);
 }
 
-Config forecast_output_config(const ForecastOutput *all, int i)
-{
-    Config config = all->sweep->configs[i];
-    if (all->program == EFFICIENCY_TORCH) config.exec = EXEC_EAGER;
-    return config;
-}
-
 /* ---- all of them ---- */
 
 static void put_interval(Table *table, const StepForecast *f)
@@ -138,10 +131,10 @@ static void note_devices(Table *table, const ForecastOutput *all)
 
 static void note_host(Table *table, const ForecastOutput *all)
 {
-    const Config config = forecast_output_config(all, 0);
-    const EfficiencyHost *host = efficiency_host(all->efficiency, all->program, config.exec);
+    const Exec exec = all->configs[0].exec;
+    const EfficiencyHost *host = efficiency_host(all->efficiency, all->program, exec);
     const bool gpu = *all->efficiency->measured_on.gpu != '\0';
-    if (!host || !gpu || (config.exec == EXEC_GRAPH && all->program == EFFICIENCY_ROOFSTEP)) return;
+    if (!host || !gpu || (exec == EXEC_GRAPH && all->program == EFFICIENCY_ROOFSTEP)) return;
     table_note_printf(table,
                       "%s submits ops one by one: %.1f us each in forward, %.1f in backward, %.1f "
                       "in the optimizer, fitted to %d steps on the host of that %s; yours may be "

@@ -13,15 +13,13 @@ typedef struct ForecastDevice {
 
 typedef struct ForecastOutput {
     const Sweep *sweep;
+    Config *configs; /* the cells of the sweep as the program runs them */
     const Efficiency *efficiency;
     ForecastDevice *devices;
     int n_devices;
     EfficiencyProgram program; /* whose step it is */
     double price;              /* of an hour; 0: not given */
 } ForecastOutput;
-
-/* A cell as that program runs it. */
-Config forecast_output_config(const ForecastOutput *forecasts, int i);
 
 /* In every format of reports.def. */
 Status forecast_output_write(Text *out, const char *format, const ForecastOutput *forecasts);

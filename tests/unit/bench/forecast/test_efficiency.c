@@ -84,7 +84,7 @@ static void a_host_submits(void **state)
 {
     (void)state;
     SubmitQueue queue = {0};
-    /* the device waits for the first op, works on it while the second is submitted, and waits for the third */
+    /* the device waits for the first op, has the second when it is done, and waits for the third */
     assert_near(submit_queue_add(&queue, PHASE_FORWARD, 10, 15), 10, 1e-12);
     assert_near(submit_queue_add(&queue, PHASE_FORWARD, 10, 1), 0, 1e-12);
     assert_near(submit_queue_add(&queue, PHASE_FORWARD, 10, 2), 4, 1e-12);
