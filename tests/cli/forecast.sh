@@ -126,6 +126,23 @@ PYTHON
 forecast --check "$results/h200-small-torch.json" "$results/h200-memory-torch-eager.json" --limits "$limits" --as torch-eager --format json >"$work/check"
 [ "$(grep -c '"cell"' "$work/check")" = 3 ] || fail "rows of PyTorch's eager mode, and no others"
 
+# Published figures: every one that is a time of a phase, as published, on the GPU of its table.
+for writeup in rtx5090 rtx5090-nsys p100-t4; do
+    forecast --check published:$writeup --as torch-eager --format json >"$work/$writeup.json"
+done
+python3 - "$work" <<'PYTHON' || fail "published figures"
+import json, sys
+told = {name: json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("rtx5090", "rtx5090-nsys", "p100-t4")}
+def row(writeup, cell, phase): return next(r for r in told[writeup]["checks"] if r["cell"] == cell and r["phase"] == phase)
+assert row("rtx5090", "End to end: size large", "backward")["measured_ms"] == 122.454
+assert row("p100-t4", "P100, first write-up: size medium", "forward")["measured_ms"] == 70
+assert abs(row("rtx5090-nsys", "Attention: d-head 32, ctx 16384", "forward")["measured_ms"] / (7868.635 / 200) - 1) < 1e-6
+assert not [r for r in told["rtx5090"]["checks"] if "size xl" in r["cell"] and r["phase"] != "forward"]  # did not fit
+assert len(told["rtx5090"]["checks"]) == 17 and told["rtx5090"]["left_out"] == 0
+t4, p100 = (row("p100-t4", cell, phase) for cell, phase in (("T4, full and mixed precision: small, full precision", "step"), ("P100, second write-up: size small", "forward")))
+assert t4["limit_ms"] > 2 * p100["limit_ms"]  # a T4 is slower in fp32, and its step is three times the forward pass
+PYTHON
+
 # An interval where it was measured, and nowhere else.
 forecast --limits "$limits" --size xl >"$work/out"
 grep -qE '\| NVIDIA H200 \| xl +\| .* to ' "$work/out" || fail "no interval on the device that was measured"

@@ -112,6 +112,7 @@ static void add_node(Work *w, int i)
     w->out->phase[node->phase] += seconds;
     w->out->step += seconds;
     w->out->roof += runs * w->roof[i];
+    w->out->roof_of[node->phase] += runs * w->roof[i];
 }
 
 /* What is lost beside the limit, the most first: what would change first. */

@@ -15,14 +15,14 @@ typedef struct StepForecastOp {
 } StepForecastOp;
 
 typedef struct StepForecast {
-    char why[256];                   /* there is none, and why; "": there is one */
-    double phase[PHASE_COUNT], step; /* seconds */
-    double bound[EFFICIENCY_BOUNDS]; /* what the step waits for, seconds; their sum is the step */
-    double low, high;                /* 90 % of steps are between; NAN: not known */
-    double roof;                     /* at the limits */
-    double tokens;                   /* of a step */
-    double watts;                    /* that the device may draw; 0: not known */
-    size_t need, available;          /* bytes; 0: not known */
+    char why[256];                     /* there is none, and why; "": there is one */
+    double phase[PHASE_COUNT], step;   /* seconds */
+    double bound[EFFICIENCY_BOUNDS];   /* what the step waits for, seconds; their sum is the step */
+    double low, high;                  /* 90 % of steps are between; NAN: not known */
+    double roof, roof_of[PHASE_COUNT]; /* at the limits */
+    double tokens;                     /* of a step */
+    double watts;                      /* that the device may draw; 0: not known */
+    size_t need, available;            /* bytes; 0: not known */
     Placement placement;
     Attention attention; /* what `auto` became */
     StepForecastOp top[STEP_FORECAST_TOP];

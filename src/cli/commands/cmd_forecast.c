@@ -13,6 +13,7 @@
 #include "cli/forecast/forecast_check_output.h"
 #include "cli/forecast/forecast_output.h"
 #include "cli/output.h"
+#include "cli/published/published_forecast.h"
 #include "report/records/report.h"
 
 #include <stdlib.h>
@@ -183,26 +184,59 @@ static Status fit(const Settings *settings, Efficiency *e)
     return output_finish(settings, &text, efficiency_json_write(&text, e));
 }
 
-static Status check(const Settings *settings, const Efficiency *e)
+/* That the files ran on; `limits` is untouched where neither option is given. */
+static Status read_machine(const Settings *settings, Limits *limits, bool *given)
 {
-    Limits limits;
     const Datasheet *sheet;
-    Text text = {0};
+    *given = settings->limits || settings->gpu;
+    if (settings->limits && settings->gpu)
+        return FAIL(ST_USAGE, "--check: --gpu and --limits both name a machine: give one of them");
+    if (settings->limits) return read_limits(settings, limits);
+    if (!settings->gpu) return ST_OK;
+    TRY(datasheet_named(settings->gpu, &sheet));
+    datasheet_limits(sheet, limits);
+    return ST_OK;
+}
+
+static Status check_published(ForecastChecks *checks, const Settings *settings, const char *name,
+                              const Efficiency *e, EfficiencyProgram program, const Limits *machine)
+{
+    checks->title = "Forecasts beside what was published";
+    checks->published = true;
+    if (settings->n_args > 1)
+        return FAIL(ST_USAGE, "--check published:%s is alone: it takes no files beside", name);
+    if (program != EFFICIENCY_TORCH)
+        return FAIL(ST_USAGE, "--check published:%s: its figures are of PyTorch: --as torch-eager",
+                    name);
+    return published_forecast_checks(checks, name, e, program, machine);
+}
+
+static Status check_files(ForecastChecks *checks, const Settings *settings, const Efficiency *e,
+                          EfficiencyProgram program, const Limits *machine)
+{
     CLEANUP(record_set_free) RecordSet rows = {0};
-    if (!settings->limits == !settings->gpu)
+    checks->title = "Forecasts beside what was measured";
+    if (!machine)
         return FAIL(
             ST_USAGE,
             "--check needs --limits FILE or --gpu NAME of the device that the files ran on");
-    if (settings->limits) TRY(read_limits(settings, &limits));
-    if (settings->gpu) {
-        TRY(datasheet_named(settings->gpu, &sheet));
-        datasheet_limits(sheet, &limits);
-    }
     TRY(read_rows(settings, &rows));
+    return forecast_check_records(checks, &rows, e, program, machine);
+}
+
+static Status check(const Settings *settings, const Efficiency *e)
+{
+    Limits limits;
+    bool given = false;
+    Text text = {0};
     EfficiencyProgram program;
+    ForecastChecks checks = {0};
+    const char *name = settings->n_args > 0 ? published_forecast_name(settings->args[0]) : NULL;
     TRY(read_program(settings, &program));
-    ForecastChecks checks = {.title = "Forecasts beside what was measured"};
-    Status status = forecast_check_records(&checks, &rows, e, program, &limits);
+    TRY(read_machine(settings, &limits, &given));
+    const Limits *machine = given ? &limits : NULL;
+    Status status = name ? check_published(&checks, settings, name, e, program, machine)
+                         : check_files(&checks, settings, e, program, machine);
     if (status == ST_OK) status = forecast_check_output_write(&text, settings->format, &checks);
     forecast_check_free(&checks);
     return output_finish(settings, &text, status);
@@ -238,7 +272,9 @@ static const char help[] =
     "--as torch-eager forecasts PyTorch's eager mode: its ops one by one, each submitted by a "
     "host\n"
     "as fast as the one that the efficiencies were fitted to.\n"
-    "--check FILE... forecasts the steps that result files measured, and shows the errors.\n"
+    "--check FILE... forecasts the steps that result files measured, and shows the errors; "
+    "published:NAME those of a\n"
+    "write-up, on its GPU.\n"
     "--fit FILE... measures anew what ops reach, from results of 'profile --format json', and "
     "what\n"
     "hosts take, from results of 'bench --exec eager,fused' and of PyTorch's eager mode.\n"
@@ -248,6 +284,7 @@ static const char help[] =
     "  roofstep forecast --gpu a100-80 --model llama-3.2-1b --ctx 2048 --batch 4\n"
     "  roofstep forecast --gpu rtx5090 --size medium --ctx 128 --as torch-eager\n"
     "  roofstep forecast --check results.json --limits my-gpu.json\n"
+    "  roofstep forecast --check published:rtx5090 --as torch-eager\n"
     "  roofstep forecast --fit small.json medium.json --limits my-gpu.json --out my-ops.json\n";
 
 const Command cmd_forecast = {

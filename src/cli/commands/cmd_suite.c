@@ -148,7 +148,7 @@ static const char help[] =
 
 /* "|rtx5090|8gb": completion offers what --help lists. */
 static const char writeups[] =
-#define WRITEUP(id, name, what) "|" name
+#define WRITEUP(id, name, ...) "|" name
 #include "cli/published/published.def"
     ;
 
