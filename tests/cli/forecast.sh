@@ -143,6 +143,29 @@ t4, p100 = (row("p100-t4", cell, phase) for cell, phase in (("T4, full and mixed
 assert t4["limit_ms"] > 2 * p100["limit_ms"]  # a T4 is slower in fp32, and its step is three times the forward pass
 PYTHON
 
+# A CPU by one profiled step of it; rows of another device, or of other threads, are left out.
+gunzip -c "$results/v1-suite.json.gz" >"$work/suite.json"
+python3 - "$work" <<'PYTHON'
+import json, sys
+files = json.load(open(sys.argv[1] + "/suite.json"))["files"]
+for name in "limits.json", "profile/profile.json": json.dump(files[name], open(sys.argv[1] + "/v1-" + name.split("/")[-1], "w"))
+PYTHON
+cpu=(--limits "$work/v1-limits.json" --efficiency "$work/v1-ops.json")
+forecast --fit "$work/v1-profile.json" --limits "$work/v1-limits.json" --out "$work/v1-ops.json"
+forecast --check "$results/v1-six-sizes.json" "$results/h200-small-128.json" "$results/xeon16-scaling.json" "${cpu[@]}" --format json >"$work/check"
+python3 - "$work/check" <<'PYTHON' || { fail "a CPU by one of its steps"; cat "$work/check"; }
+import json, sys
+told = json.load(open(sys.argv[1]))
+assert [row["fitted"] for row in told["checks"]] == [1, 0, 0, 0] and told["left_out"] == 13, told
+assert told["not_fitted"]["worst_error"] < 0.05 < told["not_fitted"]["limit_mean_error"], told
+PYTHON
+sed 's/"threads": *2/"threads": 1/; s/"cpu": *"Neoverse-V1"/"cpu": "Neoverse-V2"/' "$work/v1-limits.json" >"$work/v2-limits.json"
+! "$program" forecast --check "$results/v1-six-sizes.json" --limits "$work/v2-limits.json" --efficiency "$work/v1-ops.json" >"$work/out" 2>"$work/err" || fail "rows of another CPU"
+grep -q 'it ran on Neoverse-V1, and the limits are of Neoverse-V2' "$work/err" || { fail "which CPU"; cat "$work/err"; }
+sed 's/"threads": *2/"threads": 1/' "$work/v1-limits.json" >"$work/one-limits.json"
+! "$program" forecast --check "$results/v1-six-sizes.json" --limits "$work/one-limits.json" --efficiency "$work/v1-ops.json" >"$work/out" 2>"$work/err" || fail "rows of other threads"
+grep -q 'it ran on 2 threads, and the limits are of 1' "$work/err" || { fail "which threads"; cat "$work/err"; }
+
 # An interval where it was measured, and nowhere else.
 forecast --limits "$limits" --size xl >"$work/out"
 grep -qE '\| NVIDIA H200 \| xl +\| .* to ' "$work/out" || fail "no interval on the device that was measured"
