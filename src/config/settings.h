@@ -59,6 +59,7 @@ typedef struct Settings {
     const char *gpu;              /* the same, of a GPU by its data sheet; NULL: none */
     const char *efficiency;       /* forecast: a file; NULL: the program's own */
     const char *price;            /* bench, forecast: of an hour; NULL: not given */
+    const char *as;               /* forecast: another program; NULL: this one */
     bool fit, check;              /* forecast: from files */
     const char *step;             /* plan: of one rank, a time or a file; NULL: none */
     const char *link, *node_link; /* plan: between ranks; NULL: none */

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { checkChanges, checkHistory, checkIcicle, checkRoofline, checkRoofs, checkSamples, checkStepCharts, checkTables, checkZoom, filesOverTime, profileWithoutLimits } from "./charts.mjs";
+import { checkChanges, checkHistory, checkIcicle, checkRoofline, checkRoofs, checkSamples, checkStepCharts, checkForecast, checkTables, checkZoom, filesOverTime, profileWithoutLimits } from "./charts.mjs";
 
 const { PROGRAM, BROWSER, PACKAGES, WORK, MADE, GOLDEN, RESULTS } = process.env;
 const require = createRequire(`${PACKAGES}/`);
@@ -281,7 +281,7 @@ async function checkSuite(browser) {
   const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
   const all = [...readFileSync(path, "utf8").matchAll(/^<section id="([a-z-]+)"/gm)].map(([, id]) => id);
   const missing = all.filter((id) => !sections.includes(id));
-  check(missing.join() === "like,comparison,curve,ranks,rank-steps,collective,files", `a suite's page is without ${missing}`);
+  check(missing.join() === "like,comparison,curve,ranks,rank-steps,collective,forecast,files", `a suite's page is without ${missing}`);
   check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Biggest win: ")), "the page does not name the biggest win");
   await checkStepCharts({ check, page, what: "suite", program: PROGRAM });
   await checkAxe(page, "suite");
@@ -385,7 +385,7 @@ async function checkLike(browser) {
 
 // PAGE_ONLY=suite,curves tries these alone.
 const checks = { hostile: checkHostile, compared: checkCompared, time: checkTime, peers: checkPeers, vain: checkVain, studies: checkStudies, suite: checkSuite, gpu: checkGpuProfile,
-  roofs: (started) => checkRoofs(started, { check, open, makePage, checkAxe, RESULTS, WORK }), growth: checkGrowth, ranks: checkRanks, curves: checkCurves, like: checkLike };
+  roofs: (started) => checkRoofs(started, { check, open, makePage, checkAxe, RESULTS, WORK }), growth: checkGrowth, ranks: checkRanks, curves: checkCurves, like: checkLike, forecast: (browser) => checkForecast({ browser, open, makePage, check, checkAxe, PROGRAM, WORK, RESULTS }) };
 const only = (process.env.PAGE_ONLY || "").split(",").filter(Boolean);
 const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox"] });
 try {

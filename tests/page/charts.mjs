@@ -228,3 +228,27 @@ export function profileWithoutLimits(path, folder) {
   writeFileSync(made, JSON.stringify(file));
   return made;
 }
+
+// A bar for each device and cell, the shortest step first, an interval where it was measured, and what it costs.
+export async function checkForecast({ browser, open, makePage, check, checkAxe, PROGRAM, WORK, RESULTS }) {
+  const path = `${WORK}/forecast.json`;
+  execFileSync(PROGRAM, ["forecast", "--gpu", "rtx4090,h100-sxm", "--limits", `${RESULTS}/h200-limits.json`, "--size", "small,medium", "--price", "2/h", "--format", "json", "--out", path]);
+  const told = JSON.parse(readFileSync(path, "utf8")).forecasts;
+  const page = await open(browser, makePage("forecast", [path]), {});
+  const [times, costs] = await page.$$eval("#forecast figure", (all) => all.map((figure) => [...figure.querySelectorAll("g[aria-label=rect] rect")].map((bar) => Number(bar.getAttribute("width")))));
+  check(times.length === 6 && costs.length === 6, `forecast: ${times} and ${costs} bars, not 6`);
+  const ms = told.map(({ forecast }) => forecast.step_ms).sort((a, b) => a - b);
+  check(ms.every((x, i) => Math.abs(times[i] / times[5] - x / ms[5]) < 0.01), `forecast: bars ${times} of ${ms} ms`);
+  check(costs.every((x, i) => i === 0 || x <= costs[i - 1]), `forecast: costs ${costs} are not in order`);
+  check(await page.locator("#forecast figure").first().locator("g[aria-label=link] path").count() === 2, "forecast: an interval for each step on the measured device, and no other");
+  await page.locator("#forecast .plot").first().focus();
+  await page.keyboard.press("ArrowRight");
+  const said = await page.locator("#forecast figure p[aria-live]").first().textContent();
+  check(said.includes("size small") && said.includes(" ms"), `forecast: the arrow key says ${said}`);
+  const files = await page.locator("#forecast figure").first().locator("button").allTextContents();
+  check(files.some((text) => text.includes("SVG")) && files.some((text) => text.includes("CSV")), `forecast: the buttons are ${files}`);
+  check(await page.locator("#forecast table.data tbody tr").count() === 6, "forecast: the table has not 6 rows");
+  await checkAxe(page, "forecast");
+  await page.screenshot({ path: `${WORK}/forecast.png`, fullPage: true });
+  await page.context().close();
+}

@@ -55,6 +55,12 @@ for name in attention limits environment tables; do
 done
 grep -q '^\\end{document}$' tables/tables.tex || fail 'tables.tex is no whole document'
 compiles tables
+# Forecasts have a table, whatever is in their file.
+"$program" forecast --gpu t4,rtx4090 --size small --precision fp16,bf16 --price 2 --format json --out forecast.json || fail 'forecast'
+expect 0 forecast.json --tables forecasts
+[ "$(grep -cE '^\| (Tesla T4|NVIDIA GeForce RTX 4090) ' forecasts/forecast.md)" = 4 ] && grep -q 'T4.* bf16 .* - ' forecasts/forecast.md && grep -q 'use fp16 or fp32' forecasts/forecast.md || { fail 'the table of forecasts'; cat forecasts/forecast.md; }
+echo '{"forecasts": [1, null, [], {"limits_of": 3, "forecast": {"step_ms": "x", "low_ms": 1e999}}, {"forecast": "<script>"}]}' >odd.json
+"$program" report odd.json --tables odd >out 2>err || [ $? = 2 ] || { fail 'a file of odd forecasts'; cat err; }
 # Each is a document, and a part of another.
 for name in end-to-end attention limits environment; do latex "tables/$name.tex"; done
 printf '%s\n' '\documentclass[twocolumn]{article}' '\usepackage{booktabs,graphicx}' '\begin{document}' '\input{end-to-end}' '\input{limits}' '\typeout{went on}' '\end{document}' >tables/paper.tex

@@ -1,10 +1,23 @@
 #include "bench/forecast/efficiency.h"
 
+#include "base/stats.h"
 #include "bench/limits/datasheet.h"
 #include "bench/limits/roofline.h"
 
 #include <math.h>
 #include <string.h>
+
+const char *const efficiency_bound_names[EFFICIENCY_BOUNDS] = {
+    [EFFICIENCY_COMPUTE] = "compute",
+    [EFFICIENCY_MEMORY] = "memory",
+    [EFFICIENCY_START] = "starts",
+    [EFFICIENCY_SUBMIT] = "host",
+};
+
+const char *const efficiency_program_names[EFFICIENCY_PROGRAMS + 1] = {
+    [EFFICIENCY_ROOFSTEP] = "roofstep",
+    [EFFICIENCY_TORCH] = "torch",
+};
 
 bool efficiency_multiplies(OpKind op)
 {
@@ -65,10 +78,50 @@ const EfficiencyLine *efficiency_line(const Efficiency *e, OpKind op, Precision 
     return best;
 }
 
-double efficiency_seconds(const EfficiencyLine *line, const EfficiencyWork *work,
-                          const EfficiencyRates *rates, Precision precision)
+EfficiencyLine efficiency_usual(const Efficiency *e, OpKind op, Precision precision)
+{
+    double starts[EFFICIENCY_LINES], slopes[EFFICIENCY_LINES];
+    int n = 0;
+    const EfficiencyLine *product = efficiency_line(e, OP_matmul, precision, "", true);
+    if (efficiency_multiplies(op) && product) return *product;
+    for (int i = 0; i < e->n_lines; i++) {
+        if (e->lines[i].precision != PRECISION_COUNT) continue;
+        starts[n] = e->lines[i].start;
+        slopes[n++] = e->lines[i].bytes;
+    }
+    return (EfficiencyLine){.op = op,
+                            .precision = PRECISION_COUNT,
+                            .start = n > 0 ? stats_median(starts, n) : 0,
+                            .flops = 1,
+                            .bytes = n > 0 ? stats_median(slopes, n) : 1};
+}
+
+const EfficiencyHost *efficiency_host(const Efficiency *e, EfficiencyProgram program, Exec exec)
+{
+    for (int i = 0; i < e->n_hosts; i++) {
+        if (e->hosts[i].program == program && e->hosts[i].exec == exec) return &e->hosts[i];
+    }
+    return NULL;
+}
+
+void efficiency_parts(const EfficiencyLine *line, const EfficiencyWork *work,
+                      const EfficiencyRates *rates, Precision precision,
+                      double seconds[EFFICIENCY_BOUNDS])
 {
     const double compute = work->flops * line->flops / rates->flops[precision] +
                            work->scores * line->score / rates->fp32;
-    return line->start + fmax(compute, work->bytes * line->bytes / rates->bandwidth);
+    const double memory = work->bytes * line->bytes / rates->bandwidth;
+    seconds[EFFICIENCY_COMPUTE] = compute > memory ? compute : 0;
+    seconds[EFFICIENCY_MEMORY] = compute > memory ? 0 : memory;
+    seconds[EFFICIENCY_START] = line->start;
+    seconds[EFFICIENCY_SUBMIT] = 0;
+}
+
+double efficiency_seconds(const EfficiencyLine *line, const EfficiencyWork *work,
+                          const EfficiencyRates *rates, Precision precision)
+{
+    double parts[EFFICIENCY_BOUNDS], sum = 0;
+    efficiency_parts(line, work, rates, precision, parts);
+    for (int b = 0; b < EFFICIENCY_BOUNDS; b++) sum += parts[b];
+    return sum;
 }

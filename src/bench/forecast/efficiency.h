@@ -9,9 +9,15 @@
 #pragma once
 
 #include "bench/limits/limits.h"
+#include "config/config.h"
 #include "plan/plan.h"
 
-enum { EFFICIENCY_LINES = 256, EFFICIENCY_IMPL = 24, EFFICIENCY_SOURCES = 32 };
+enum {
+    EFFICIENCY_LINES = 256,
+    EFFICIENCY_IMPL = 24,
+    EFFICIENCY_SOURCES = 32,
+    EFFICIENCY_HOSTS = 4
+};
 
 typedef struct EfficiencyLine {
     OpKind op;
@@ -21,6 +27,26 @@ typedef struct EfficiencyLine {
     int rows;     /* that were measured */
     double error; /* of them, as a logarithm, weighted by their time */
 } EfficiencyLine;
+
+/* Whose host submits the ops. */
+typedef enum EfficiencyProgram {
+    EFFICIENCY_ROOFSTEP,
+    EFFICIENCY_TORCH, /* PyTorch */
+    EFFICIENCY_PROGRAMS
+} EfficiencyProgram;
+extern const char *const efficiency_program_names[EFFICIENCY_PROGRAMS + 1];
+
+/* What a host takes to submit an op, where ops are not captured in a graph. An op starts when it has been
+ * submitted and the one before it has ended. */
+typedef struct EfficiencyHost {
+    EfficiencyProgram program;
+    Exec exec;
+    double seconds
+        [PHASE_COUNT]; /* of each node of the plan; 0 where the device was what everything waited for */
+    double error;      /* of a step that was left out of the fit, as a logarithm; NAN: not known */
+    char sources[EFFICIENCY_SOURCES][96]; /* cells */
+    int n_sources;
+} EfficiencyHost;
 
 typedef struct Efficiency {
     LimitsKey measured_on;
@@ -33,6 +59,8 @@ typedef struct Efficiency {
     double error; /* of a step that was left out of the fit, as a logarithm; NAN: not known */
     char sources[EFFICIENCY_SOURCES][96]; /* cells, for people */
     int n_sources;
+    EfficiencyHost hosts[EFFICIENCY_HOSTS];
+    int n_hosts;
 } Efficiency;
 
 /* What a node has of everything that takes time. */
@@ -45,6 +73,16 @@ typedef struct EfficiencyRates {
     double flops[PRECISION_COUNT], fp32, bandwidth; /* per second */
 } EfficiencyRates;
 
+/* What a node waits for. */
+typedef enum EfficiencyBound {
+    EFFICIENCY_COMPUTE,
+    EFFICIENCY_MEMORY,
+    EFFICIENCY_START,
+    EFFICIENCY_SUBMIT, /* for the host */
+    EFFICIENCY_BOUNDS
+} EfficiencyBound;
+extern const char *const efficiency_bound_names[EFFICIENCY_BOUNDS]; /* "compute" */
+
 /* Those of a data sheet are lowered to what the measured device reached of its own. False: the limits have no
  * rate of this precision, or of memory. */
 bool efficiency_rates(const Efficiency *e, const Limits *limits, Precision precision,
@@ -54,8 +92,17 @@ bool efficiency_rates(const Efficiency *e, const Limits *limits, Precision preci
  * precision. */
 const EfficiencyLine *efficiency_line(const Efficiency *e, OpKind op, Precision precision,
                                       const char *impl, bool nearest);
+/* The line of an op that was never measured: of a product that of matmul, else the medians of all that move
+ * bytes. */
+EfficiencyLine efficiency_usual(const Efficiency *e, OpKind op, Precision precision);
+/* NULL: it was not measured. */
+const EfficiencyHost *efficiency_host(const Efficiency *e, EfficiencyProgram program, Exec exec);
 double efficiency_seconds(const EfficiencyLine *line, const EfficiencyWork *work,
                           const EfficiencyRates *rates, Precision precision);
+/* The same in parts: EFFICIENCY_START and compute or memory; the others are 0. */
+void efficiency_parts(const EfficiencyLine *line, const EfficiencyWork *work,
+                      const EfficiencyRates *rates, Precision precision,
+                      double seconds[EFFICIENCY_BOUNDS]);
 
 /* In which a step multiplies there: what a step in fp8 multiplies in 16 bits is bf16. */
 Precision efficiency_precision(OpKind op, Precision of_step);

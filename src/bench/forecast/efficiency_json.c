@@ -37,19 +37,33 @@ static json_t *encode_reached(const Efficiency *e)
     return reached;
 }
 
+static json_t *encode_host(const EfficiencyHost *host)
+{
+    json_t *steps = json_array();
+    for (int i = 0; i < host->n_sources; i++)
+        json_array_append_new(steps, json_text_string(host->sources[i]));
+    return json_pack("{s:s, s:s, s:f, s:f, s:f, s:o, s:o}", "program",
+                     efficiency_program_names[host->program], "exec", config_execs[host->exec],
+                     "forward_us", 1e6 * host->seconds[PHASE_FORWARD], "backward_us",
+                     1e6 * host->seconds[PHASE_BACKWARD], "optimizer_us",
+                     1e6 * host->seconds[PHASE_OPTIMIZER], "step_error",
+                     json_text_real(host->error), "steps", steps);
+}
+
 Status efficiency_json_write(Text *out, const Efficiency *e)
 {
-    json_t *lines = json_array(), *sources = json_array();
+    json_t *lines = json_array(), *sources = json_array(), *hosts = json_array();
     const LimitsKey *key = &e->measured_on;
     for (int i = 0; i < e->n_lines; i++) json_array_append_new(lines, encode_line(&e->lines[i]));
     for (int i = 0; i < e->n_sources; i++)
         json_array_append_new(sources, json_text_string(e->sources[i]));
+    for (int i = 0; i < e->n_hosts; i++) json_array_append_new(hosts, encode_host(&e->hosts[i]));
     CLEANUP(json_text_free)
-    json_t *json = json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:f, s:o, s:o}", "kind",
-                             "efficiency", "schema", SCHEMA, "device", *key->gpu ? "gpu" : "cpu",
-                             "measured_on", *key->gpu ? key->gpu : key->cpu, "blas", key->blas,
-                             "steps", sources, "reached_of_data_sheet", encode_reached(e), "gap_us",
-                             1e6 * e->gap, "step_error", json_text_real(e->error), "lines", lines);
+    json_t *json = json_pack(
+        "{s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:f, s:o, s:o, s:o}", "kind", "efficiency", "schema",
+        SCHEMA, "device", *key->gpu ? "gpu" : "cpu", "measured_on", *key->gpu ? key->gpu : key->cpu,
+        "blas", key->blas, "steps", sources, "reached_of_data_sheet", encode_reached(e), "gap_us",
+        1e6 * e->gap, "step_error", json_text_real(e->error), "hosts", hosts, "lines", lines);
     if (!json) return NO_MEMORY("for efficiencies as JSON");
     json_text_put(out, json, JSON_INDENT(1) | JSON_REAL_PRECISION(5));
     text_puts(out, "\n");
@@ -112,6 +126,51 @@ static Status decode_lines(Efficiency *e, const json_t *lines)
     return ST_OK;
 }
 
+static void decode_steps(char (*names)[96], int *n, const json_t *steps)
+{
+    for (size_t i = 0; i < json_array_size(steps) && i < EFFICIENCY_SOURCES; i++) {
+        const char *step = json_string_value(json_array_get(steps, i));
+        snprintf(names[(*n)++], sizeof names[0], "%s", step ? step : "?");
+    }
+}
+
+static Status decode_host(EfficiencyHost *host, json_t *from, int number)
+{
+    const char *program, *exec;
+    json_t *error_of, *steps;
+    json_error_t error;
+    double *s = host->seconds;
+    if (json_unpack_ex(from, &error, 0, "{s:s, s:s, s:F, s:F, s:F, s:o, s:o}", "program", &program,
+                       "exec", &exec, "forward_us", &s[PHASE_FORWARD], "backward_us",
+                       &s[PHASE_BACKWARD], "optimizer_us", &s[PHASE_OPTIMIZER], "step_error",
+                       &error_of, "steps", &steps) != 0)
+        return FAIL(ST_USAGE, "host %d: %s", number, human_plain(error.text).s);
+    const int p = find_word(efficiency_program_names, program), x = find_word(config_execs, exec);
+    if (p < 0 || x < 0)
+        return FAIL(ST_USAGE, "host %d: there is no %s", number,
+                    human_quote(p < 0 ? program : exec).s);
+    host->program = (EfficiencyProgram)p;
+    host->exec = (Exec)x;
+    host->error = json_is_number(error_of) ? json_number_value(error_of) : NAN;
+    decode_steps(host->sources, &host->n_sources, steps);
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+        s[phase] *= 1e-6;
+        if (!(s[phase] >= 0 && s[phase] < 1) || host->error < 0)
+            return FAIL(ST_USAGE, "host %d: its numbers give no time", number);
+    }
+    return ST_OK;
+}
+
+/* Files from before there were hosts have none. */
+static Status decode_hosts(Efficiency *e, const json_t *hosts)
+{
+    const size_t n = json_array_size(hosts);
+    if (n > EFFICIENCY_HOSTS) return FAIL(ST_USAGE, "'hosts': at most %d", EFFICIENCY_HOSTS);
+    for (size_t i = 0; i < n; i++)
+        TRY(decode_host(&e->hosts[e->n_hosts++], json_array_get(hosts, i), (int)i + 1));
+    return ST_OK;
+}
+
 /* A share of what the data sheet promises. */
 static double share(const json_t *reached, const char *name)
 {
@@ -123,14 +182,6 @@ static void decode_reached(Efficiency *e, const json_t *reached)
 {
     for (int p = 0; p < PRECISION_COUNT; p++) e->reached[p] = share(reached, config_precisions[p]);
     e->reached_memory = share(reached, "memory");
-}
-
-static void decode_sources(Efficiency *e, const json_t *sources)
-{
-    for (size_t i = 0; i < json_array_size(sources) && i < EFFICIENCY_SOURCES; i++) {
-        const char *source = json_string_value(json_array_get(sources, i));
-        snprintf(e->sources[e->n_sources++], sizeof e->sources[0], "%s", source ? source : "?");
-    }
 }
 
 static Status decode(Efficiency *e, json_t *json)
@@ -156,7 +207,8 @@ static Status decode(Efficiency *e, json_t *json)
     if (!(e->gap >= 0 && e->gap < 1) || e->error < 0)
         return FAIL(ST_USAGE, "gap_us and step_error must not be below 0");
     decode_reached(e, reached);
-    decode_sources(e, sources);
+    decode_steps(e->sources, &e->n_sources, sources);
+    TRY(decode_hosts(e, json_object_get(json, "hosts")));
     return decode_lines(e, lines);
 }
 

@@ -3,6 +3,8 @@
 #include "base/array.h"
 #include "base/stats.h"
 #include "bench/estimate/fit.h"
+#include "bench/forecast/submit_queue.h"
+#include "bench/limits/datasheet.h"
 #include "bench/limits/roofline.h"
 
 #include <math.h>
@@ -28,6 +30,9 @@ typedef struct Work {
     double *roof; /* of each node */
     StepForecastOp *ops;
     int n_ops;
+    const EfficiencyHost *host; /* NULL: ops are captured, or the device is the host */
+    SubmitQueue queue;
+    StepForecastNodes *nodes; /* NULL: nobody asks for them */
 } Work;
 
 /* Ops whose line was measured otherwise, once each. */
@@ -40,9 +45,8 @@ static void note_guessed(StepForecast *out, const char *op)
     snprintf(out->guessed + n, size - n, "%s%s", n ? ", " : "", op);
 }
 
-static double node_seconds(Work *w, const Node *node, const char *impl)
+static void node_parts(Work *w, const Node *node, const char *impl, double parts[EFFICIENCY_BOUNDS])
 {
-    static const EfficiencyLine roof = {.flops = 1, .bytes = 1};
     const Precision precision = efficiency_precision(node->op, w->model->config.precision);
     const EfficiencyWork work = work_of(&w->model->plan, node, w->model);
     const EfficiencyLine *line = efficiency_line(w->e, node->op, precision, impl, false);
@@ -50,7 +54,9 @@ static double node_seconds(Work *w, const Node *node, const char *impl)
         note_guessed(w->out, plan_op_name(node->op));
         line = efficiency_line(w->e, node->op, precision, impl, true);
     }
-    return w->e->gap + efficiency_seconds(line ? line : &roof, &work, &w->rates, precision);
+    const EfficiencyLine usual = line ? *line : efficiency_usual(w->e, node->op, precision);
+    efficiency_parts(&usual, &work, &w->rates, precision, parts);
+    parts[EFFICIENCY_START] += w->e->gap;
 }
 
 /* "layer.3/ffn/w2" is "ffn/w2" of all blocks. */
@@ -74,19 +80,39 @@ static StepForecastOp *find_op(Work *w, const Node *node)
     return op;
 }
 
+static double sum_of(const double parts[EFFICIENCY_BOUNDS])
+{
+    double sum = 0;
+    for (int b = 0; b < EFFICIENCY_BOUNDS; b++) sum += parts[b];
+    return sum;
+}
+
+/* What it takes on the device, and what the device waits for the host before. */
+static void put_wait(Work *w, Phase phase, double parts[EFFICIENCY_BOUNDS])
+{
+    const double seconds = sum_of(parts), host = w->host ? w->host->seconds[phase] : 0;
+    if (w->nodes) w->nodes->of[w->nodes->n++] = (StepForecastNode){phase, seconds};
+    parts[EFFICIENCY_SUBMIT] = submit_queue_add(&w->queue, phase, host, seconds);
+}
+
 static void add_node(Work *w, int i)
 {
     const Plan *plan = &w->model->plan;
     const Node *node = &plan->nodes[i];
     const double runs = (double)plan_phase_runs(plan, node->phase);
     if (node->phase == PHASE_SETUP) return;
-    const double seconds = runs * node_seconds(w, node, w->binding->impls[i].name);
+    double parts[EFFICIENCY_BOUNDS];
+    node_parts(w, node, w->binding->impls[i].name, parts);
+    put_wait(w, node->phase, parts);
+    const double seconds = runs * sum_of(parts);
+    for (int b = 0; b < EFFICIENCY_BOUNDS; b++) w->out->bound[b] += runs * parts[b];
     StepForecastOp *op = find_op(w, node);
     op->seconds += seconds;
     op->roof += runs * w->roof[i];
     w->out->phase[node->phase] += seconds;
     w->out->step += seconds;
     w->out->roof += runs * w->roof[i];
+    w->out->roof_of[node->phase] += runs * w->roof[i];
 }
 
 /* What is lost beside the limit, the most first: what would change first. */
@@ -104,14 +130,29 @@ static void put_top(Work *w)
         w->out->top[w->out->n_top++] = w->ops[i];
 }
 
+/* Were steps measured in this precision, by which the host was fitted? */
+static bool host_has(const EfficiencyHost *host, Precision precision)
+{
+    for (int i = 0; i < host->n_sources; i++) {
+        const char *last = strrchr(host->sources[i], ' ');
+        if (last && strcmp(last + 1, config_precisions[precision]) == 0) return true;
+    }
+    return false;
+}
+
 /* The error was measured on the device of the efficiencies, of ops that were measured; nobody measured it on
  * another. Few steps tell of it: hence Student's t. */
-static void put_interval(StepForecast *out, const Efficiency *e, const Limits *machine)
+static void put_interval(const Work *w, const Limits *machine)
 {
+    const Efficiency *e = w->e;
+    StepForecast *out = w->out;
     const LimitsKey *of = &e->measured_on, *here = &machine->key;
     const bool same = *of->gpu ? strcmp(of->gpu, here->gpu) == 0 : strcmp(of->cpu, here->cpu) == 0;
-    const bool measured = same && !machine->datasheet && !*out->guessed && e->n_sources > 1;
-    const double error = measured ? stats_t_quantile(0.95, e->n_sources) * e->error : NAN;
+    const bool known = w->host ? host_has(w->host, w->model->config.precision) : !*out->guessed;
+    const int n = w->host ? w->host->n_sources : e->n_sources;
+    const bool measured = same && !machine->datasheet && known && n > 1;
+    const double error =
+        measured ? stats_t_quantile(0.95, n) * (w->host ? w->host->error : e->error) : NAN;
     out->low = out->step * exp(-error);
     out->high = out->step * exp(error);
 }
@@ -122,13 +163,14 @@ static Status add_nodes(Work *w, const Limits *machine)
     CLEANUP(array_free) double *roof = calloc((size_t)plan->n_nodes + 1, sizeof *roof);
     CLEANUP(array_free)
     StepForecastOp *ops = calloc((size_t)plan->n_nodes + 1, sizeof *ops);
-    if (!roof || !ops) return NO_MEMORY("to forecast a step");
+    if (w->nodes) w->nodes->of = calloc((size_t)plan->n_nodes + 1, sizeof *w->nodes->of);
+    if (!roof || !ops || (w->nodes && !w->nodes->of)) return NO_MEMORY("to forecast a step");
     w->roof = roof;
     w->ops = ops;
     roofline_nodes(plan, machine, w->model->config.precision, roof);
     for (int i = 0; i < plan->n_nodes; i++) add_node(w, i);
     put_top(w);
-    put_interval(w->out, w->e, machine);
+    put_interval(w, machine);
     return ST_OK;
 }
 
@@ -151,6 +193,22 @@ static Status plan_and_add(Work *w, const Config *config, const Placement *place
     return add_nodes(w, machine);
 }
 
+/* Of a GPU whose ops are submitted one by one; NULL for all else. */
+static Status find_host(Work *w, const Config *config, EfficiencyProgram program)
+{
+    const bool torch = program == EFFICIENCY_TORCH;
+    if (!torch && config->exec == EXEC_GRAPH) return ST_OK;
+    w->host = efficiency_host(w->e, program, config->exec);
+    if (w->host) return ST_OK;
+    if (torch)
+        return FAIL(ST_UNSUPPORTED, "the efficiencies have no host of PyTorch: --fit takes its "
+                                    "rows of bench --peer torch --peer-variant eager");
+    return FAIL(ST_UNSUPPORTED,
+                "--exec %s is not forecast by these efficiencies, because its host was not "
+                "measured: use --exec graph",
+                config_execs[config->exec]);
+}
+
 static Status check(const Efficiency *e, const Config *config, const Limits *machine)
 {
     const bool gpu = *machine->key.gpu != '\0';
@@ -161,34 +219,50 @@ static Status check(const Efficiency *e, const Config *config, const Limits *mac
                     gpu ? "CPU" : "GPU", gpu ? "GPU" : "CPU");
     if (config->ranks > 1)
         return FAIL(ST_UNSUPPORTED, "ranks are forecast by roofstep plan --ranks");
-    if (gpu && config->exec != EXEC_GRAPH)
-        return FAIL(
-            ST_UNSUPPORTED,
-            "--exec %s is not forecast yet, because its host was not measured: use --exec graph",
-            config_execs[config->exec]);
     return ST_OK;
 }
 
-static Status make(StepForecast *out, const Efficiency *e, const Config *config,
-                   const Limits *machine)
+static Status make(Work *w, const Config *config, const Limits *machine)
 {
-    Work w = {.out = out, .e = e};
-    TRY(check(e, config, machine));
-    TRY(placement_on(config, machine, &out->placement));
-    if (!efficiency_rates(e, machine, config->precision, &w.rates))
+    Placement *placement = &w->out->placement;
+    TRY(placement_on(config, machine, placement));
+    if (!efficiency_rates(w->e, machine, config->precision, &w->rates))
         return FAIL(ST_UNSUPPORTED, "nothing is known of its rate in %s",
                     config_precisions[config->precision]);
-    return plan_and_add(&w, config, &out->placement, machine);
+    return plan_and_add(w, config, placement, machine);
 }
 
 Status step_forecast_make(StepForecast *out, const Efficiency *e, const Config *config,
-                          const Limits *machine)
+                          EfficiencyProgram program, const Limits *machine)
 {
-    *out = (StepForecast){.tokens = config_tokens(config)};
-    const Status status = make(out, e, config, machine);
+    Work w = {.out = out, .e = e};
+    *out =
+        (StepForecast){.tokens = config_tokens(config), .watts = datasheet_watts(machine->key.gpu)};
+    Status status = check(e, config, machine);
+    if (status == ST_OK && *machine->key.gpu) status = find_host(&w, config, program);
+    if (status == ST_OK) status = make(&w, config, machine);
     if (status != ST_UNSUPPORTED) return status;
     *out = (StepForecast){0};
     snprintf(out->why, sizeof out->why, "%s", status_message());
     out->low = out->high = NAN;
     return ST_OK;
+}
+
+Status step_forecast_nodes(StepForecastNodes *nodes, const Efficiency *e, const Config *config,
+                           const Limits *machine)
+{
+    StepForecast out = {0};
+    Work w = {.out = &out, .e = e, .nodes = nodes};
+    TRY(check(e, config, machine));
+    return make(&w, config, machine);
+}
+
+double step_forecast_tokens_per_s(const StepForecast *f)
+{
+    return f->tokens / f->step;
+}
+
+double step_forecast_joules_per_token(const StepForecast *f)
+{
+    return f->watts > 0 ? f->watts * f->step / f->tokens : NAN;
 }

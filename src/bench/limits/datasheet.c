@@ -42,13 +42,25 @@ static const char *without_maker(const char *gpu)
 }
 
 /* The whole name must agree: "H200" is not "H200 NVL", and a slice of an A100 is no A100. */
-double datasheet_find(const char *gpu, LimitId id)
+static const Datasheet *sheet_of(const char *gpu)
 {
     gpu = without_maker(gpu);
     for (int i = 0; i < COUNT; i++) {
-        if (strcmp(gpu, datasheet_table[i].gpu) == 0) return datasheet_table[i].rate[id];
+        if (strcmp(gpu, datasheet_table[i].gpu) == 0) return &datasheet_table[i];
     }
-    return 0;
+    return NULL;
+}
+
+double datasheet_find(const char *gpu, LimitId id)
+{
+    const Datasheet *sheet = sheet_of(gpu);
+    return sheet ? sheet->rate[id] : 0;
+}
+
+double datasheet_watts(const char *gpu)
+{
+    const Datasheet *sheet = sheet_of(gpu);
+    return sheet ? sheet->watts : 0;
 }
 
 /* ---- by the name that people type ---- */

@@ -18,6 +18,8 @@ extern const Datasheet datasheet_table[]; /* ended by one without a name */
 /* FLOP/s or bytes/s of a limit of the GPU that the driver calls `gpu`: of the largest matmul of each
  * precision and of memory; 0 for all others and for GPUs that are not in datasheets.def. */
 double datasheet_find(const char *gpu, LimitId id);
+/* What the GPU may draw; 0: it is not in datasheets.def. */
+double datasheet_watts(const char *gpu);
 
 /* What --gpu names: "rtx4090", "RTX 4090" or "NVIDIA GeForce RTX 4090". ST_USAGE: there is none. */
 Status datasheet_named(const char *name, const Datasheet **sheet);

@@ -62,8 +62,8 @@ RecordStatus record_status(const Record *r);
 /* RECORD_STATUS_COUNT: the record has no such phase. */
 RecordStatus record_phase_status(const Record *r, const char *phase);
 
-/* Identity of a cell: equal for equal work, whatever the outcome. NULL for records that were not
- * made by record_new (a peer's). */
+/* Identity of a cell: equal for equal work, whatever the outcome. NULL for records that have
+ * none. */
 const char *record_key(const Record *r);
 enum { RECORD_KEY_SIZE = 1024 };
 void record_key_of_config(const Config *config, char key[RECORD_KEY_SIZE]);

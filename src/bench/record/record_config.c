@@ -76,13 +76,27 @@ static Status put_used(Config *config, const Record *record)
     return ST_OK;
 }
 
-Status record_config(const Record *record, Config *config)
+static Status config_of(const Record *record, const char *key, Config *config)
 {
-    const char *key = record_key(record);
     config_defaults(config);
     if (!key || !record_value(record, "num_layers"))
         return FAIL(ST_UNSUPPORTED, "it is no step of a model by this program");
     TRY(put_parts(config, record, key, true));
     TRY(put_parts(config, record, key, false));
     return put_used(config, record);
+}
+
+Status record_config(const Record *record, Config *config)
+{
+    return config_of(record, record_text(record, "peer") ? NULL : record_key(record), config);
+}
+
+Status record_config_torch(const Record *record, Config *config)
+{
+    const char *peer = record_text(record, "peer"), *variant = record_text(record, "variant");
+    if (!peer || !variant || strcmp(peer, "torch") != 0 || strcmp(variant, "eager") != 0)
+        return FAIL(ST_UNSUPPORTED, "it is no step of PyTorch's eager mode");
+    TRY(config_of(record, record_key(record), config));
+    config->exec = EXEC_EAGER;
+    return ST_OK;
 }

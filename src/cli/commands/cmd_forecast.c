@@ -4,15 +4,18 @@
 #include "bench/cell/supported.h"
 #include "bench/forecast/efficiency_fit.h"
 #include "bench/forecast/efficiency_json.h"
+#include "bench/forecast/host_fit.h"
 #include "bench/limits/datasheet.h"
 #include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_json.h"
 #include "bench/record/record_file.h"
 #include "cli/command.h"
 #include "cli/device_price.h"
-#include "cli/forecast/forecast_check.h"
+#include "cli/forecast/forecast_check_output.h"
 #include "cli/forecast/forecast_output.h"
 #include "cli/output.h"
+#include "cli/published/published_forecast.h"
+#include "report/records/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +47,17 @@ static Status read_rows(const Settings *settings, RecordSet *rows)
         TRY(record_file_read(rows, settings->args[i], &torn));
         if (torn) log_warning("%s: ignoring its truncated last line", settings->args[i]);
     }
+    return ST_OK;
+}
+
+static Status read_program(const Settings *settings, EfficiencyProgram *program)
+{
+    const char *as = settings->as ? settings->as : "roofstep";
+    *program = strcmp(as, "torch-eager") == 0 ? EFFICIENCY_TORCH : EFFICIENCY_ROOFSTEP;
+    if (*program == EFFICIENCY_ROOFSTEP && strcmp(as, "roofstep") != 0)
+        return FAIL(ST_USAGE, "--as '%s': there are roofstep and torch-eager", as);
+    if (*program == EFFICIENCY_TORCH && settings->given[OPTION_EXEC])
+        return FAIL(ST_USAGE, "--as torch-eager is --exec eager: leave --exec out");
     return ST_OK;
 }
 
@@ -92,6 +106,18 @@ static Status find_devices(ForecastOutput *all, const Settings *settings)
                           "'roofstep limits --format json' writes it");
 }
 
+/* PyTorch's eager mode runs the ops of --exec eager. */
+static Status make_configs(ForecastOutput *all)
+{
+    all->configs = calloc((size_t)all->sweep->n, sizeof *all->configs);
+    if (!all->configs) return NO_MEMORY("for %d cells", all->sweep->n);
+    for (int i = 0; i < all->sweep->n; i++) {
+        all->configs[i] = all->sweep->configs[i];
+        if (all->program == EFFICIENCY_TORCH) all->configs[i].exec = EXEC_EAGER;
+    }
+    return ST_OK;
+}
+
 static Status make_cells(ForecastOutput *all)
 {
     int n = 0;
@@ -100,8 +126,8 @@ static Status make_cells(ForecastOutput *all)
         device->cells = calloc((size_t)all->sweep->n, sizeof *device->cells);
         if (!device->cells) return NO_MEMORY("for %d cells", all->sweep->n);
         for (int i = 0; i < all->sweep->n; i++) {
-            TRY(step_forecast_make(&device->cells[i], all->efficiency, &all->sweep->configs[i],
-                                   &device->limits));
+            TRY(step_forecast_make(&device->cells[i], all->efficiency, &all->configs[i],
+                                   all->program, &device->limits));
             n += !*device->cells[i].why;
         }
     }
@@ -119,10 +145,13 @@ static Status forecast(const Settings *settings, const Sweep *sweep, const Effic
     if (settings->n_args > 0)
         return FAIL(ST_USAGE, "files go with --fit or --check: %s", settings->args[0]);
     TRY(device_price_read(settings, &all.price));
+    TRY(read_program(settings, &all.program));
     TRY(find_devices(&all, settings));
-    Status status = make_cells(&all);
+    Status status = make_configs(&all);
+    if (status == ST_OK) status = make_cells(&all);
     if (status == ST_OK) status = forecast_output_write(&text, settings->format, &all);
     for (int d = 0; d < all.n_devices; d++) free(devices[d].cells);
+    free(all.configs);
     return output_finish(settings, &text, status);
 }
 
@@ -140,29 +169,66 @@ static Status fit(const Settings *settings, Efficiency *e)
     TRY(read_limits(settings, &limits));
     TRY(read_rows(settings, &rows));
     TRY(efficiency_fit(e, &rows, &limits));
+    TRY(host_fit(e, &rows, &limits));
     return output_finish(settings, &text, efficiency_json_write(&text, e));
+}
+
+/* That the files ran on; `limits` is untouched where neither option is given. */
+static Status read_machine(const Settings *settings, Limits *limits, bool *given)
+{
+    const Datasheet *sheet;
+    *given = settings->limits || settings->gpu;
+    if (settings->limits && settings->gpu)
+        return FAIL(ST_USAGE, "--check: --gpu and --limits both name a machine: give one of them");
+    if (settings->limits) return read_limits(settings, limits);
+    if (!settings->gpu) return ST_OK;
+    TRY(datasheet_named(settings->gpu, &sheet));
+    datasheet_limits(sheet, limits);
+    return ST_OK;
+}
+
+static Status check_published(ForecastChecks *checks, const Settings *settings, const char *name,
+                              const Efficiency *e, EfficiencyProgram program, const Limits *machine)
+{
+    checks->title = "Forecasts beside what was published";
+    checks->published = true;
+    if (settings->n_args > 1)
+        return FAIL(ST_USAGE, "--check published:%s is alone: it takes no files beside", name);
+    if (program != EFFICIENCY_TORCH)
+        return FAIL(ST_USAGE, "--check published:%s: its figures are of PyTorch: --as torch-eager",
+                    name);
+    return published_forecast_checks(checks, name, e, program, machine);
+}
+
+static Status check_files(ForecastChecks *checks, const Settings *settings, const Efficiency *e,
+                          EfficiencyProgram program, const Limits *machine)
+{
+    CLEANUP(record_set_free) RecordSet rows = {0};
+    checks->title = "Forecasts beside what was measured";
+    if (!machine)
+        return FAIL(
+            ST_USAGE,
+            "--check needs --limits FILE or --gpu NAME of the device that the files ran on");
+    TRY(read_rows(settings, &rows));
+    return forecast_check_records(checks, &rows, e, program, machine);
 }
 
 static Status check(const Settings *settings, const Efficiency *e)
 {
     Limits limits;
-    const Datasheet *sheet;
+    bool given = false;
     Text text = {0};
-    CLEANUP(record_set_free) RecordSet rows = {0};
-    if (strcmp(settings->format, "json") == 0)
-        return FAIL(ST_USAGE, "--check is a table for people: --format md, latex or typst");
-    if (!settings->limits == !settings->gpu)
-        return FAIL(
-            ST_USAGE,
-            "--check needs --limits FILE or --gpu NAME of the device that the files ran on");
-    if (settings->limits) TRY(read_limits(settings, &limits));
-    if (settings->gpu) {
-        TRY(datasheet_named(settings->gpu, &sheet));
-        datasheet_limits(sheet, &limits);
-    }
-    TRY(read_rows(settings, &rows));
-    return output_finish(settings, &text,
-                         forecast_check_write(&text, settings->format, &rows, e, &limits));
+    EfficiencyProgram program;
+    ForecastChecks checks = {0};
+    const char *name = settings->n_args > 0 ? published_forecast_name(settings->args[0]) : NULL;
+    TRY(read_program(settings, &program));
+    TRY(read_machine(settings, &limits, &given));
+    const Limits *machine = given ? &limits : NULL;
+    Status status = name ? check_published(&checks, settings, name, e, program, machine)
+                         : check_files(&checks, settings, e, program, machine);
+    if (status == ST_OK) status = forecast_check_output_write(&text, settings->format, &checks);
+    forecast_check_free(&checks);
+    return output_finish(settings, &text, status);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
@@ -192,13 +258,22 @@ static const char help[] =
     "its data sheet (--gpu; list shows them) or measured ones (--limits). No device is needed.\n"
     "For a single cell also the phases, and what would change first.\n"
     "\n"
-    "--check FILE... forecasts the steps that result files measured, and shows the errors.\n"
-    "--fit FILE... measures anew what ops reach, from results of 'profile --format json'.\n"
+    "--as torch-eager forecasts PyTorch's eager mode: its ops one by one, each submitted by a "
+    "host\n"
+    "as fast as the one that the efficiencies were fitted to.\n"
+    "--check FILE... forecasts the steps that result files measured, and shows the errors; "
+    "published:NAME those of a\n"
+    "write-up, on its GPU.\n"
+    "--fit FILE... measures anew what ops reach, from results of 'profile --format json', and "
+    "what\n"
+    "hosts take, from results of 'bench --exec eager,fused' and of PyTorch's eager mode.\n"
     "\n"
     "  roofstep forecast --gpu rtx4090 --size medium\n"
     "  roofstep forecast --gpu h100-sxm,b200 --size medium,xl --price 2.49/h\n"
     "  roofstep forecast --gpu a100-80 --model llama-3.2-1b --ctx 2048 --batch 4\n"
+    "  roofstep forecast --gpu rtx5090 --size medium --ctx 128 --as torch-eager\n"
     "  roofstep forecast --check results.json --limits my-gpu.json\n"
+    "  roofstep forecast --check published:rtx5090 --as torch-eager\n"
     "  roofstep forecast --fit small.json --limits my-gpu.json --out my-ops.json\n";
 
 const Command cmd_forecast = {
@@ -206,10 +281,11 @@ const Command cmd_forecast = {
     .summary = "how long a step takes on a GPU that is not here, and what it costs",
     .help = help,
     .options = {.taken = OPTION_LIST(OPTIONS_PLAN, OPTIONS_OUTPUT, OPTION_GPU, OPTION_LIMITS,
-                                     OPTION_EFFICIENCY, OPTION_PRICE, OPTION_FIT, OPTION_CHECK),
+                                     OPTION_EFFICIENCY, OPTION_PRICE, OPTION_AS, OPTION_FIT,
+                                     OPTION_CHECK),
                 .lists = OPTION_LIST(OPTIONS_PLAN),
                 .args = "[FILE...]",
-                .formats = "md json latex typst",
+                .formats = report_formats,
                 .defaults = defaults},
     .run = run,
 };

@@ -78,9 +78,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 
 static const char help[] =
     "Makes one page of result files of bench, attention, profile, warmup, precision and\n"
-    "collective (json, jsonl), memory and limits (json), and a trace of profile: summary, tables, "
-    "charts,\n"
-    "machine, commands. The page is a single file and needs no network. Cells that several\n"
+    "collective (json, jsonl), memory, limits and forecast (json), and a trace of profile: "
+    "summary,\n"
+    "tables, charts, machine, commands. The page is a single file and needs no network. Cells that "
+    "several\n"
     "files share are compared with the first file, with verdicts. --tables writes every table\n"
     "as Markdown, LaTeX and Typst, --charts every chart as SVG and CSV (Chromium draws them),\n"
     "instead of the page, or beside it with --out.\n"

@@ -149,7 +149,7 @@ static const char help[] =
 
 /* "|rtx5090|8gb": completion offers what --help lists. */
 static const char writeups[] =
-#define WRITEUP(id, name, what) "|" name
+#define WRITEUP(id, name, ...) "|" name
 #include "cli/published/published.def"
     ;
 

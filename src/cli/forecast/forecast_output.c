@@ -1,10 +1,8 @@
 #include "cli/forecast/forecast_output.h"
 
 #include "base/human.h"
-#include "base/json_text.h"
 #include "bench/record/cell_label.h"
-#include "cli/output.h"
-#include "cli/plan/planned_config.h"
+#include "cli/forecast/forecast_json.h"
 #include "report/format/table_write.h"
 
 #include <math.h>
@@ -13,11 +11,6 @@
 static const char *device_name(const Limits *limits)
 {
     return *limits->key.gpu ? limits->key.gpu : limits->key.cpu;
-}
-
-static double tokens_a_second(const StepForecast *f)
-{
-    return f->tokens / f->step;
 }
 
 /* "medium bf16": what sets the cell apart; of one cell its size. */
@@ -40,6 +33,23 @@ static void put_interval(Table *table, const StepForecast *f)
                           human_number(1e3 * f->high, 4).s);
 }
 
+static int largest_bound(const StepForecast *f)
+{
+    int most = 0;
+    for (int b = 1; b < EFFICIENCY_BOUNDS; b++) {
+        if (f->bound[b] > f->bound[most]) most = b;
+    }
+    return most;
+}
+
+/* "memory 64 %": what most of the step waits for. */
+static void put_bound(Table *table, const StepForecast *f)
+{
+    const int most = largest_bound(f);
+    table_cell_printf(table, "%s %.0f %%", efficiency_bound_names[most],
+                      100 * f->bound[most] / f->step);
+}
+
 static void put_fits(Table *table, const StepForecast *f)
 {
     table_cell(table, human_bytes((double)f->need).s);
@@ -59,10 +69,13 @@ static void add_row(Table *table, const ForecastOutput *all, const ForecastDevic
     }
     table_cell(table, human_number(1e3 * f->step, 4).s);
     put_interval(table, f);
-    table_cell(table, human_whole(round(tokens_a_second(f))).s);
+    table_cell(table, human_whole(round(step_forecast_tokens_per_s(f))).s);
     table_cell(table, human_percent(f->roof, f->step).s);
+    put_bound(table, f);
+    table_cell_number(table, "%.3g", step_forecast_joules_per_token(f));
     put_fits(table, f);
-    if (all->price > 0) table_cell(table, human_si(3600 * tokens_a_second(f) / all->price).s);
+    if (all->price > 0)
+        table_cell(table, human_si(3600 * step_forecast_tokens_per_s(f) / all->price).s);
 }
 
 static void note_guessed(Table *table, const ForecastOutput *all)
@@ -116,19 +129,51 @@ static void note_devices(Table *table, const ForecastOutput *all)
                    "GPU than that of the efficiencies, by a data sheet, of ops not measured");
 }
 
+static void note_host(Table *table, const ForecastOutput *all)
+{
+    const Exec exec = all->configs[0].exec;
+    const EfficiencyHost *host = efficiency_host(all->efficiency, all->program, exec);
+    const bool gpu = *all->efficiency->measured_on.gpu != '\0';
+    if (!host || !gpu || (exec == EXEC_GRAPH && all->program == EFFICIENCY_ROOFSTEP)) return;
+    table_note_printf(table,
+                      "%s submits ops one by one: %.1f us each in forward, %.1f in backward, %.1f "
+                      "in the optimizer, fitted to %d steps on the host of that %s; yours may be "
+                      "slower",
+                      all->program == EFFICIENCY_TORCH ? "PyTorch" : "the host",
+                      1e6 * host->seconds[PHASE_FORWARD], 1e6 * host->seconds[PHASE_BACKWARD],
+                      1e6 * host->seconds[PHASE_OPTIMIZER], host->n_sources,
+                      all->efficiency->measured_on.gpu);
+    if (all->program == EFFICIENCY_TORCH)
+        table_note(table, "memory is that of this program's plan, op by op");
+}
+
+static void note_power(Table *table, const ForecastOutput *all)
+{
+    for (int d = 0; d < all->n_devices; d++) {
+        if (all->devices[d].cells[0].watts > 0) {
+            table_note(table, "J/token at most: all of the step at the power that the data sheet "
+                              "allows the device");
+            return;
+        }
+    }
+}
+
 static void fill_all(Table *table, const ForecastOutput *all)
 {
     table->title = "Forecast of every step";
     TABLE_COLUMNS(table, 2, "device", "cell", "step (ms)", "90 % are between (ms)", "tokens/s",
-                  "% of limit", "memory", "fits");
+                  "% of limit", "bound by", "J/token at most", "memory", "fits");
     if (all->price > 0) table_column(table, "tokens for 1", "", true);
-    TABLE_SPARE(table, "% of limit", "tokens/s", "memory", "fits", "90 % are between (ms)");
+    TABLE_SPARE(table, "J/token at most", "% of limit", "bound by", "tokens/s", "memory", "fits",
+                "90 % are between (ms)");
     for (int d = 0; d < all->n_devices; d++) {
         for (int i = 0; i < all->sweep->n; i++) add_row(table, all, &all->devices[d], i);
     }
     note_source(table, all->efficiency);
     note_devices(table, all);
     note_guessed(table, all);
+    note_power(table, all);
+    note_host(table, all);
     if (all->price > 0)
         table_note_printf(table, "tokens for 1: for one unit of what the device costs, %s an hour",
                           human_number(all->price, 4).s);
@@ -145,6 +190,25 @@ static void fill_phases(Table *table, const StepForecast *f)
         table_cell(table, plan_phase_name((Phase)p));
         table_cell(table, human_number(1e3 * f->phase[p], 4).s);
         table_cell_printf(table, "%s %%", human_percent(f->phase[p], f->step).s);
+    }
+}
+
+static void fill_bounds(Table *table, const StepForecast *f)
+{
+    static const char *const what[EFFICIENCY_BOUNDS] = {
+        [EFFICIENCY_COMPUTE] = "matrix multiplications and attention at their rate",
+        [EFFICIENCY_MEMORY] = "bytes at the bandwidth of memory",
+        [EFFICIENCY_START] = "ops that start and end",
+        [EFFICIENCY_SUBMIT] = "ops that the host has not submitted yet",
+    };
+    table->title = "What bounds the step";
+    TABLE_COLUMNS(table, 2, "bound by", "what the step waits for", "time (ms)", "share");
+    TABLE_SPARE(table, "what the step waits for");
+    for (int b = 0; b < EFFICIENCY_BOUNDS; b++) {
+        if (!(f->bound[b] > 0)) continue;
+        TABLE_CELLS(table, efficiency_bound_names[b], what[b],
+                    human_number(1e3 * f->bound[b], 4).s);
+        table_cell_printf(table, "%s %%", human_percent(f->bound[b], f->step).s);
     }
 }
 
@@ -183,7 +247,7 @@ static bool lacks_memory(const StepForecast *f)
 static bool is_faster(const StepForecast *a, const StepForecast *b)
 {
     if (lacks_memory(a) != lacks_memory(b)) return lacks_memory(b);
-    return tokens_a_second(a) > tokens_a_second(b);
+    return step_forecast_tokens_per_s(a) > step_forecast_tokens_per_s(b);
 }
 
 static Status conclude(Text *out, const char *format, const ForecastOutput *all)
@@ -203,10 +267,11 @@ static Status conclude(Text *out, const char *format, const ForecastOutput *all)
     if (!best) return ST_OK;
     text_printf(&text, "%s%s on %s: a step in %s, %s tokens/s", n > 1 ? "Fastest: " : "",
                 label_of(all->sweep, cell).s, device_name(&all->devices[device].limits),
-                human_seconds(best->step).s, human_whole(round(tokens_a_second(best))).s);
+                human_seconds(best->step).s,
+                human_whole(round(step_forecast_tokens_per_s(best))).s);
     if (all->price > 0)
         text_printf(&text, ", %s tokens for 1",
-                    human_si(3600 * tokens_a_second(best) / all->price).s);
+                    human_si(3600 * step_forecast_tokens_per_s(best) / all->price).s);
     text_puts(&text, lacks_memory(best)     ? "; it does not fit in memory."
                      : best->available == 0 ? "."
                                             : "; it fits in memory.");
@@ -223,61 +288,14 @@ static Status write_tables(Text *out, const char *format, const ForecastOutput *
     TRY(status);
     if (all->n_devices == 1 && all->sweep->n == 1 && !*only->why) {
         TRY(write_table(out, format, fill_phases, only));
+        TRY(write_table(out, format, fill_bounds, only));
         TRY(write_table(out, format, fill_top, only));
     }
     return conclude(out, format, all);
 }
 
-/* ---- JSON ---- */
-
-static Status put_figures(json_t *json, const StepForecast *f, double price)
-{
-    static const char *const paths[PHASE_COUNT] = {[PHASE_FORWARD] = "forecast.forward_ms",
-                                                   [PHASE_BACKWARD] = "forecast.backward_ms",
-                                                   [PHASE_OPTIMIZER] = "forecast.optimizer_ms"};
-    TRY(record_put_number(json, "forecast.step_ms", 1e3 * f->step));
-    TRY(record_put_number(json, "forecast.low_ms", 1e3 * f->low));
-    TRY(record_put_number(json, "forecast.high_ms", 1e3 * f->high));
-    for (int p = 0; p < PHASE_COUNT; p++) {
-        if (paths[p]) TRY(record_put_number(json, paths[p], 1e3 * f->phase[p]));
-    }
-    TRY(record_put_number(json, "forecast.tokens_per_s", tokens_a_second(f)));
-    TRY(record_put_number(json, "forecast.limit_step_ms", 1e3 * f->roof));
-    TRY(planned_config_put_mib(json, "forecast.needed_mib", f->need));
-    if (price > 0)
-        TRY(record_put_number(json, "forecast.tokens_per_unit", 3600 * tokens_a_second(f) / price));
-    return ST_OK;
-}
-
-static Status put_cell(json_t *list, const ForecastOutput *all, const ForecastDevice *device, int i)
-{
-    const StepForecast *f = &device->cells[i];
-    json_t *json = json_object();
-    if (json_array_append_new(list, json)) return NO_MEMORY("for a forecast");
-    TRY(record_put_text(json, "limits_of", limits_device_name(&device->limits).s));
-    if (device->limits.datasheet)
-        TRY(record_put_text(json, "limits_from", device->limits.datasheet));
-    TRY(planned_config_json(json, &all->sweep->configs[i], &f->placement, f->attention,
-                            *f->why ? f->why : NULL));
-    return *f->why ? ST_OK : put_figures(json, f, all->price);
-}
-
-static Status write_json(Text *out, const ForecastOutput *all)
-{
-    CLEANUP(json_text_free) json_t *json = json_object();
-    json_t *list = json_array();
-    if (!json || json_object_set_new(json, "forecasts", list)) return NO_MEMORY("for forecasts");
-    TRY(record_put_text(json, "efficiency_of",
-                        *all->efficiency->measured_on.gpu ? all->efficiency->measured_on.gpu
-                                                          : all->efficiency->measured_on.cpu));
-    for (int d = 0; d < all->n_devices; d++) {
-        for (int i = 0; i < all->sweep->n; i++) TRY(put_cell(list, all, &all->devices[d], i));
-    }
-    return output_json(out, json);
-}
-
 Status forecast_output_write(Text *out, const char *format, const ForecastOutput *forecasts)
 {
-    return strcmp(format, "json") == 0 ? write_json(out, forecasts)
-                                       : write_tables(out, format, forecasts);
+    return forecast_json_has_format(format) ? forecast_json_write(out, format, forecasts)
+                                            : write_tables(out, format, forecasts);
 }

@@ -1,4 +1,4 @@
-/* Forecasts of steps as tables and as JSON. */
+/* Forecasts of steps as tables. */
 #pragma once
 
 #include "bench/forecast/step_forecast.h"
@@ -13,11 +13,13 @@ typedef struct ForecastDevice {
 
 typedef struct ForecastOutput {
     const Sweep *sweep;
+    Config *configs; /* the cells of the sweep as the program runs them */
     const Efficiency *efficiency;
     ForecastDevice *devices;
     int n_devices;
-    double price; /* of an hour; 0: not given */
+    EfficiencyProgram program; /* whose step it is */
+    double price;              /* of an hour; 0: not given */
 } ForecastOutput;
 
-/* In `format`: md, json, latex or typst. */
+/* In every format of reports.def. */
 Status forecast_output_write(Text *out, const char *format, const ForecastOutput *forecasts);

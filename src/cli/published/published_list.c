@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-#define WRITEUP(id, name, what) WRITEUP_##id,
+#define WRITEUP(id, ...) WRITEUP_##id,
 #include "cli/published/published.def"
     N_WRITEUPS
 };
@@ -22,7 +22,7 @@ enum {
 };
 
 const PublishedWriteup published_list_writeups[] = {
-#define WRITEUP(id, name, what) {name, what},
+#define WRITEUP(id, name, what, gpu) {name, what, gpu},
 #include "cli/published/published.def"
 };
 
@@ -70,6 +70,21 @@ void published_list_put_label(Text *out, const PublishedRow *row)
         args += n;
         separator = " ";
     }
+}
+
+const char *published_list_gpu(int table)
+{
+    static const struct {
+        int table;
+        const char *gpu;
+    } others[] = {
+#define ON(table, gpu) {TABLE_##table, gpu},
+#include "cli/published/published.def"
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i].table == table) return others[i].gpu;
+    }
+    return published_list_writeups[published_list_tables[table].writeup].gpu;
 }
 
 const char *published_list_note_of(int table, const char *which)

@@ -9,6 +9,7 @@ enum { PUBLISHED_MAX_FIGURES = 9 };
 
 typedef struct PublishedWriteup {
     const char *name, *what;
+    const char *gpu; /* its data sheet; NULL: it does not say */
 } PublishedWriteup;
 
 typedef struct PublishedTable {
@@ -40,6 +41,8 @@ extern const int published_list_n_tables, published_list_n_rows, published_list_
 
 /* Appends the row's label: its name, or "--size small --ctx 128" as "size small, ctx 128". */
 void published_list_put_label(Text *out, const PublishedRow *row);
+/* The data sheet of the GPU that a table is of; NULL: the write-up does not say. */
+const char *published_list_gpu(int table);
 /* The note on a line of a table; NULL: none. */
 const char *published_list_note_of(int table, const char *which);
 

@@ -90,7 +90,7 @@ static Status take_records(ResultInput *file, const Text *text)
  * says what is wrong with it. */
 static Status take(ResultInput *file, const Text *text)
 {
-    Status status;
+    Status status = ST_OK;
     json_t *root = NULL;
     TRY(json_reader_parse(&root, file->path, text_str(text), text->n, JSON_REJECT_DUPLICATES,
                           NULL));
@@ -98,11 +98,13 @@ static Status take(ResultInput *file, const Text *text)
         status = take_limits(file, root);
     else if (json_is_array(json_object_get(root, "cells")))
         status = take_memory(file, root);
+    else if (json_is_array(json_object_get(root, "forecasts")))
+        file->forecasts = json_incref(json_object_get(root, "forecasts"));
     else if (json_is_array(json_object_get(root, "traceEvents")))
         status = take_trace(file, root);
     else
         status = take_study(file, root);
-    const bool is_read = file->has_limits || file->memory || file->layer;
+    const bool is_read = file->has_limits || file->memory || file->layer || file->forecasts;
     json_decref(root); /* before there is another tree of the same text */
     return status == ST_OK && !is_read ? take_records(file, text) : status;
 }
@@ -130,6 +132,7 @@ void result_input_free(ResultInput *file)
     record_set_free(&file->rows);
     for (int kind = 0; kind < RESULT_KINDS; kind++) record_set_free(&file->kind[kind]);
     json_decref(file->memory);
+    json_decref(file->forecasts);
     json_decref(file->layer);
     json_decref(file->step);
 }

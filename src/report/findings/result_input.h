@@ -27,14 +27,15 @@ typedef struct ResultInput {
     bool is_warmup;    /* a study of warm-ups, */
     int64_t sum_count; /* or of precisions: how many terms its sums have; 0: none */
     double sum_value;
-    json_t *memory; /* cells of `memory`; NULL: none */
-    json_t *layer;  /* of a trace: layer_timeline_make(); NULL: none */
-    json_t *step;   /* of a trace of ranks: step_timeline_make(); NULL: none */
+    json_t *memory;    /* cells of `memory`; NULL: none */
+    json_t *forecasts; /* of `forecast`: a list; NULL: none */
+    json_t *layer;     /* of a trace: layer_timeline_make(); NULL: none */
+    json_t *step;      /* of a trace of ranks: step_timeline_make(); NULL: none */
 } ResultInput;
 
-/* json or jsonl of bench, attention, profile, warmup, precision or collective, json of memory or
- * limits, or a trace of profile. ST_USAGE: it is none of these, or cannot be read. The caller frees it,
- * after a failure too. */
+/* json or jsonl of bench, attention, profile, warmup, precision or collective, json of memory,
+ * limits or forecast, or a trace of profile. ST_USAGE: it is none of these, or cannot be read. The
+ * caller frees it, after a failure too. */
 Status result_input_read(ResultInput *file, const char *path);
 /* The same of a file's text. */
 Status result_input_parse(ResultInput *file, const char *path, const Text *text);

@@ -346,6 +346,7 @@ drawRanks();
 drawRankSteps();
 drawCurves();
 drawCollectives();
+drawForecasts();
 data.tables.forEach((spec) => addTable(spec));
 drawFiles();
 drawCommands();

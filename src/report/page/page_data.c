@@ -159,10 +159,10 @@ static json_t *limits_json(const ResultInput *file)
 static Status add_file(json_t *files, const ResultInput *file)
 {
     json_t *timelines = NULL;
-    json_t *json =
-        json_pack("{s:o, s:{}, s:{}, s:[], s:[], s:n, s:o, s:O?, s:O?}", "name",
-                  json_text_string(result_input_name(file)), "rows", "labels", "growth", "commands",
-                  "memory", "limits", limits_json(file), "layer", file->layer, "step", file->step);
+    json_t *json = json_pack("{s:o, s:{}, s:{}, s:[], s:[], s:n, s:o, s:O?, s:O?, s:O?}", "name",
+                             json_text_string(result_input_name(file)), "rows", "labels", "growth",
+                             "commands", "memory", "limits", limits_json(file), "layer",
+                             file->layer, "step", file->step, "forecasts", file->forecasts);
     if (json_array_append_new(files, json)) return no_memory();
     TRY(add_rows(json, file));
     TRY(add_growth(json_object_get(json, "growth"), file, RESULT_MODEL));

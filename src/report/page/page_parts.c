@@ -9,6 +9,7 @@
 #include "report/study/collective_report.h"
 #include "report/study/comparison_report.h"
 #include "report/study/curve_report.h"
+#include "report/study/forecast_report.h"
 #include "report/study/limits_table.h"
 #include "report/study/precision_report.h"
 #include "report/study/warmup_report.h"
@@ -56,6 +57,11 @@ static Status write_curves(Text *out, const char *format, const PagePart *part)
 static Status write_collective(Text *out, const char *format, const PagePart *part)
 {
     return collective_report_write(out, format, part->rows);
+}
+
+static Status write_forecasts(Text *out, const char *format, const PagePart *part)
+{
+    return forecast_report_write(out, format, part->file->forecasts);
 }
 
 static Status write_limits(Text *out, const char *format, const PagePart *part)
@@ -121,7 +127,7 @@ static Status write_comparison(Text *out, const char *format, const PagePart *pa
 /* ---- which parts the files have ---- */
 
 /* What a file must have for a part of it. */
-typedef enum Need { NEED_ROWS, NEED_SUMS, NEED_MEMORY, NEED_LIMITS } Need;
+typedef enum Need { NEED_ROWS, NEED_SUMS, NEED_MEMORY, NEED_FORECASTS, NEED_LIMITS } Need;
 
 static const struct {
     const char *section, *title;
@@ -137,6 +143,7 @@ static const struct {
     {"curve", "Loss curves", NEED_ROWS, RESULT_CURVE, write_curves},
     {"warmup", "Warm-up", NEED_ROWS, RESULT_WARMUP, write_warmup},
     {"collective", "Collectives", NEED_ROWS, RESULT_COLLECTIVE, write_collective},
+    {"forecast", "Forecasts", NEED_FORECASTS, RESULT_KINDS, write_forecasts},
     {"limits", "Measured limits", NEED_LIMITS, RESULT_KINDS, write_limits},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -148,6 +155,8 @@ static bool has_kind(const ResultInput *file, int k)
         return file->sum_count > 0;
     case NEED_MEMORY:
         return file->memory != NULL;
+    case NEED_FORECASTS:
+        return json_array_size(file->forecasts) > 0;
     case NEED_LIMITS:
         return file->has_limits;
     default:

@@ -1,68 +1,24 @@
-#include "base/escape.h"
-#include "report/format/flat_row.h"
+#include "base/array.h"
+#include "report/format/sql_writer.h"
 #include "report/records/report.h"
 
+#include <stdlib.h>
+
 /* Made once, filled again and again: `roofstep ... --format sql | sqlite3 db` accumulates. */
-#define TABLE "roofstep_results"
-
-static void put_literal(Text *out, const char *text)
-{
-    text_puts(out, "'");
-    escape_put(out, ESCAPE_SQL, text);
-    text_puts(out, "'");
-}
-
-static void put_create(Text *out)
-{
-    int n = 0;
-    const FlatColumn *columns = flat_row_columns(&n);
-    text_puts(out, "CREATE TABLE IF NOT EXISTS " TABLE " (\n");
-    for (int c = 0; c < n; c++) {
-        text_printf(out, "  \"%s\" %s%s\n", columns[c].name, columns[c].sql_type,
-                    c + 1 < n ? "," : "");
-    }
-    text_puts(out, ");\n");
-}
-
-/* The value decides the quotes, not the type of its column: a file may hold anything. */
-static void put_value(Text *out, Text *scratch, const json_t *value)
-{
-    if (!value) {
-        text_puts(out, "NULL");
-    } else if (json_is_number(value)) {
-        flat_row_put(out, value);
-    } else {
-        text_clear(scratch);
-        flat_row_put(scratch, value);
-        put_literal(out, text_str(scratch));
-    }
-}
-
-static void put_insert(Text *out, Text *scratch, const RecordSet *set, const Record *record)
-{
-    int n = 0;
-    const FlatColumn *columns = flat_row_columns(&n);
-    text_puts(out, "INSERT INTO " TABLE " (");
-    for (int c = 0; c < n; c++) {
-        text_printf(out, "%s\"%s\"", c ? ", " : "", columns[c].name);
-    }
-    text_puts(out, ")\n  VALUES (");
-    for (int c = 0; c < n; c++) {
-        if (c) text_puts(out, ", ");
-        put_value(out, scratch, flat_row_value(&columns[c], set, record));
-    }
-    text_puts(out, ");\n");
-}
+static const char table[] = "roofstep_results";
 
 Status report_sql(Text *out, const ReportInput *input)
 {
-    CLEANUP(text_free) Text scratch = {0};
-    text_puts(out, "BEGIN;\n");
-    put_create(out);
+    int n = 0;
+    const FlatColumn *columns = flat_row_columns(&n);
+    CLEANUP(array_free) const json_t **values = calloc((size_t)n, sizeof *values);
+    if (!values) return NO_MEMORY("for results as SQL");
+    sql_writer_begin(out, table, columns, n);
     for (size_t i = 0; i < record_set_size(input->set); i++) {
-        put_insert(out, &scratch, input->set, record_set_at(input->set, i));
+        for (int c = 0; c < n; c++)
+            values[c] = flat_row_value(&columns[c], input->set, record_set_at(input->set, i));
+        sql_writer_insert(out, table, columns, values, n);
     }
-    text_puts(out, "COMMIT;\n");
-    out->failed = out->failed || scratch.failed;
+    sql_writer_end(out);
     return text_status(out);
 }

@@ -1,4 +1,5 @@
 #include "bench/forecast/efficiency_json.h"
+#include "bench/forecast/submit_queue.h"
 #include "bench/limits/datasheet.h"
 #include "with_cmocka.h"
 
@@ -79,6 +80,31 @@ static void line_of_a_node(void **state)
     free(e);
 }
 
+static void a_host_submits(void **state)
+{
+    (void)state;
+    SubmitQueue queue = {0};
+    /* the device waits for the first op, has the second when it is done, and waits for the third */
+    assert_near(submit_queue_add(&queue, PHASE_FORWARD, 10, 15), 10, 1e-12);
+    assert_near(submit_queue_add(&queue, PHASE_FORWARD, 10, 1), 0, 1e-12);
+    assert_near(submit_queue_add(&queue, PHASE_FORWARD, 10, 2), 4, 1e-12);
+    assert_near(queue.done, 32, 1e-12);
+    assert_near(submit_queue_add(&queue, PHASE_BACKWARD, 7, 1), 7, 1e-12); /* it starts anew */
+    assert_near(queue.done, 8, 1e-12);
+}
+
+static void line_of_an_op_that_was_not_measured(void **state)
+{
+    (void)state;
+    Efficiency *e = made_up();
+    assert_near(efficiency_usual(e, OP_swiglu, PRECISION_BF16).bytes, 3, 1e-12);
+    assert_near(efficiency_usual(e, OP_swiglu, PRECISION_BF16).start, 2e-6, 1e-12);
+    assert_near(efficiency_usual(e, OP_matmul, PRECISION_FP32).flops, 2, 1e-12);
+    e->n_lines = 0;
+    assert_near(efficiency_usual(e, OP_swiglu, PRECISION_BF16).bytes, 1, 1e-12);
+    free(e);
+}
+
 static void rates_of_a_data_sheet(void **state)
 {
     (void)state;
@@ -107,6 +133,10 @@ static void written_and_read(void **state)
     Efficiency *e = made_up(), *back = made_up();
     Text text = {0};
     e->error = NAN;
+    e->n_hosts = 1;
+    e->hosts[0] = (EfficiencyHost){.program = EFFICIENCY_TORCH, .error = 0.1, .n_sources = 1};
+    e->hosts[0].seconds[PHASE_BACKWARD] = 3e-5;
+    snprintf(e->hosts[0].sources[0], sizeof e->hosts[0].sources[0], "tiny 1 x 2 fp32");
     assert_int_equal(efficiency_json_write(&text, e), ST_OK);
     assert_int_equal(efficiency_json_read(back, text_str(&text), text.n, "it"), ST_OK);
     assert_int_equal(back->n_lines, 4);
@@ -126,6 +156,12 @@ static void written_and_read(void **state)
     assert_near(back->reached[PRECISION_BF16], 0.5, 1e-9);
     assert_string_equal(back->measured_on.gpu, "NVIDIA H200");
     assert_string_equal(back->sources[0], "tiny 1 x 2 bf16");
+    const EfficiencyHost *host = efficiency_host(back, EFFICIENCY_TORCH, EXEC_EAGER);
+    assert_non_null(host);
+    assert_null(efficiency_host(back, EFFICIENCY_ROOFSTEP, EXEC_EAGER));
+    assert_near(host->seconds[PHASE_BACKWARD], 3e-5, 1e-12);
+    assert_near(host->error, 0.1, 1e-9);
+    assert_string_equal(host->sources[0], "tiny 1 x 2 fp32");
     for (size_t n = 0; n + 2 < text.n; n++) /* a torn file is none */
         assert_int_equal(efficiency_json_read(back, text_str(&text), n, "it"), ST_USAGE);
     text_free(&text);
@@ -148,8 +184,12 @@ static void the_program_brings_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_of_a_node),         cmocka_unit_test(line_of_a_node),
-        cmocka_unit_test(rates_of_a_data_sheet),  cmocka_unit_test(written_and_read),
+        cmocka_unit_test(time_of_a_node),
+        cmocka_unit_test(line_of_a_node),
+        cmocka_unit_test(rates_of_a_data_sheet),
+        cmocka_unit_test(a_host_submits),
+        cmocka_unit_test(line_of_an_op_that_was_not_measured),
+        cmocka_unit_test(written_and_read),
         cmocka_unit_test(the_program_brings_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
