@@ -270,8 +270,8 @@ static Status read_layer_types(const File *file, const json_t *types)
     return ST_OK;
 }
 
-/* Mistral has a window unless it says null; Qwen only where use_sliding_window is true, and with experts in
- * every layer. */
+/* Mistral has a window unless it says null, Mixtral where it says one; Qwen only where use_sliding_window is
+ * true, and with experts in every layer. */
 static Status read_window(const File *file)
 {
     ModelSpec *spec = file->spec;
@@ -280,7 +280,8 @@ static Status read_window(const File *file)
     const json_t *from = field_value_get(file->root, "max_window_layers");
     const bool by_layer = spec->window_from > 0;
     const bool by_flag = by_layer || spec->architecture == ARCHITECTURE_QWEN3_MOE;
-    bool used = spec->window > 0 && !by_flag;
+    const bool if_given = spec->architecture == ARCHITECTURE_MIXTRAL && value;
+    bool used = (spec->window > 0 && !by_flag) || if_given;
     if (by_flag) TRY(read_flag_field(file, "use_sliding_window", &used));
     if (by_layer && from)
         TRY(field_value_whole(file->where, from, "max_window_layers", (FieldBounds){0, INT32_MAX},

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 DType model_act_dtype(Precision precision, DType full_dtype)
 {
@@ -169,4 +170,17 @@ double model_parameters(const Config *config)
     const double one = parameters_of_blocks(config, 1);
     const double block = parameters_of_blocks(config, 2) - one;
     return one + (double)(config->model.num_layers - 1) * block;
+}
+
+int64_t model_active_parameters(const Model *model)
+{
+    const ModelSpec *spec = &model->config.model;
+    int64_t idle = 0;
+    for (int i = 0; i < model->n_params; i++) {
+        const Param *p = &model->params[i];
+        if (!strstr(p->name, ".experts.")) continue;
+        const int64_t each = plan_elements(&model->plan.tensors[p->tensor]) / spec->num_experts;
+        idle += each * (spec->num_experts - spec->experts_per_token);
+    }
+    return model->n_elements - idle;
 }

@@ -110,3 +110,5 @@ void model_free(Model *model);
 double model_forward_flops(const Config *config);
 /* The parameters of a whole model in the same way. */
 double model_parameters(const Config *config);
+/* Of its parameters those that one token goes through: of each layer's experts only some. */
+int64_t model_active_parameters(const Model *model);

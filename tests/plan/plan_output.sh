@@ -146,6 +146,8 @@ mistral-7b 7,241,732,096
 qwen2.5-0.5b 494,032,768
 qwen3-0.6b 596,049,920
 qwen3-8b 8,190,735,360
+mixtral-8x7b 46,702,792,704
+qwen3-30b-a3b 30,532,122,624
 END
 cp out list
 plan --model list --out list.md || fail '--model list to a file'

@@ -32,6 +32,7 @@ static Status describe(PlanCell *cell, const Limits *machine, const Model *model
 {
     cell->attention = model->attention;
     cell->parameters = model->n_elements;
+    cell->active_parameters = model_active_parameters(model);
     cell->head = model->head;
     snprintf(cell->fp8_left, sizeof cell->fp8_left, "%s", model->fp8.left);
     cell->cost = step_cost_of(&model->plan);

@@ -31,9 +31,9 @@ typedef struct PlanCell {
     bool unsupported; /* then message says why, and nothing below is set */
     char message[256];
     Placement placement;
-    Config settled;      /* with the layers that --fp8-layers auto became */
-    Attention attention; /* what `auto` became */
-    int64_t parameters;
+    Config settled;                        /* with the layers that --fp8-layers auto became */
+    Attention attention;                   /* what `auto` became */
+    int64_t parameters, active_parameters; /* all, and those that a token goes through */
     StepCost cost;
     PlanParts parts;
     HeadChunks head;

@@ -23,6 +23,8 @@ static Status put_phase(json_t *json, const char *name, const PhaseCost *cost)
 static Status put_cost(json_t *json, const PlanCell *cell)
 {
     TRY(record_put_int(json, "parameters", cell->parameters));
+    if (cell->active_parameters < cell->parameters)
+        TRY(record_put_int(json, "active_parameters", cell->active_parameters));
     TRY(record_put_number(json, "flops_per_step", cell->cost.step.matmul_flops));
     TRY(record_put_number(json, "recompute_flops", cell->cost.step.recomputed_flops));
     TRY(record_put_number(json, "least_step_ms", cell->roof_seconds * 1e3));

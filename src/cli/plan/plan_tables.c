@@ -44,6 +44,25 @@ static void summary_row(Table *table, const PlanCell *cell, const char *label, b
     if (roof) table_cell(table, human_seconds(cell->roof_seconds).s);
 }
 
+/* Said once for each model. */
+static void note_experts(Table *table, const PlanTables *tables)
+{
+    int64_t said = 0;
+    for (int i = 0; i < tables->sweep->n; i++) {
+        const PlanCell *cell = &tables->cells[i];
+        const ModelSpec *m = &tables->sweep->configs[i].model;
+        if (cell->unsupported || cell->active_parameters == cell->parameters) continue;
+        if (cell->active_parameters != said)
+            table_note_printf(table,
+                              "%s: a token goes through %s of %s parameters, %s of %s experts in "
+                              "each layer that has some",
+                              *m->name ? m->name : m->size, human_count(cell->active_parameters).s,
+                              human_count(cell->parameters).s, human_count(m->experts_per_token).s,
+                              human_count(m->num_experts).s);
+        said = cell->active_parameters;
+    }
+}
+
 static void summary(Table *table, const PlanTables *tables)
 {
     const Sweep *sweep = tables->sweep;
@@ -62,6 +81,7 @@ static void summary(Table *table, const PlanTables *tables)
     while (known < cells + sweep->n - 1 && known->unsupported) known++;
     planned_config_note(table, sweep, known->config, known->unsupported ? NULL : &known->placement,
                         known->attention);
+    note_experts(table, tables);
     table_note(
         table,
         "FLOPs, bytes and nodes (launches) of one step; MFU counts only the FLOPs of matmuls "

@@ -122,6 +122,38 @@ static void neox(void **state)
     check_silence(&silences[5]);
 }
 
+static void mixtral(void **state)
+{
+    (void)state;
+    const ModelSpec m = read("MixtralForCausalLM", "");
+    assert_true(m.num_experts == 8 && m.experts_per_token == 2 && m.norm_topk);
+    assert_true(m.num_kv_heads == 8 && m.norm_eps == 1e-5 && m.rope.theta == 1e6 && m.window == 0);
+    assert_int_equal(model_spec_expert_ff(&m), 320);
+    assert_int_equal(read("MixtralForCausalLM", "'sliding_window': 64").window, 64);
+    assert_true(model_spec_has_experts(&m, 0) && model_spec_has_experts(&m, 1));
+    const ModelSpec other = read("MixtralForCausalLM", "'num_experts_per_tok': 3");
+    assert_string_not_equal(model_spec_hash(&m).s, model_spec_hash(&other).s);
+}
+
+static void qwen3_moe(void **state)
+{
+    (void)state;
+    const ModelSpec m = read("Qwen3MoeForCausalLM", "");
+    assert_true(m.num_experts == 128 && m.experts_per_token == 8 && !m.norm_topk && m.qk_norm);
+    assert_true(m.num_kv_heads == 4 && model_spec_head_dim(&m) == 8 && m.window == 0);
+    assert_int_equal(model_spec_expert_ff(&m), 768);
+    const ModelSpec sliding = read("Qwen3MoeForCausalLM", "'use_sliding_window': true");
+    assert_true(sliding.window == 4096 && sliding.window_from == 0);
+    const ModelSpec sparse =
+        read("Qwen3MoeForCausalLM",
+             "'decoder_sparse_step': 2, 'mlp_only_layers': [3, 70], 'num_local_experts': 16");
+    static const bool has[] = {false, true, false, false, false, true};
+    for (int l = 0; l < 6; l++) assert_int_equal(model_spec_has_experts(&sparse, l), has[l]);
+    assert_true(model_spec_has_experts(&sparse, 71) && !model_spec_has_experts(&sparse, 70));
+    assert_int_equal(sparse.num_experts, 16);
+    assert_true(read("Qwen3MoeForCausalLM", "'norm_topk_prob': true").norm_topk);
+}
+
 /* ---- biases ---- */
 
 typedef struct Biases {
@@ -262,6 +294,8 @@ int main(void)
         cmocka_unit_test(qwen3),
         cmocka_unit_test(gpt2),
         cmocka_unit_test(neox),
+        cmocka_unit_test(mixtral),
+        cmocka_unit_test(qwen3_moe),
         cmocka_unit_test(biases_follow_fields_of_the_class),
         cmocka_unit_test(biases_of_the_row_stand),
         cmocka_unit_test(kv_heads_that_are_missing_are_said),

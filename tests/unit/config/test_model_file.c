@@ -22,7 +22,7 @@ static void bundled_models_are_read(void **state)
     (void)state;
     int n = 0;
     for (const ModelFile *file = model_file_bundled; file->name; file++, n++) load(file->name);
-    assert_int_equal(n, 11);
+    assert_int_equal(n, 15);
     for (int i = 1; i < n; i++) {
         assert_string_equal(model_file_bundled[i].name, model_file_names[i]);
         assert_true(strverscmp(model_file_names[i - 1], model_file_names[i]) < 0);
@@ -215,9 +215,10 @@ static const Refused refused[] = {
      "full attention after sliding_attention"},
     {"qwen3-0.6b", "{\"num_hidden_layers\": 1, \"layer_types\": [\"linear_attention\"]}",
      "layer_types[0] is neither"},
-    {"qwen3-0.6b", "{\"architectures\": [\"Qwen3MoeForCausalLM\"]}",
-     "'Qwen3MoeForCausalLM' is not supported; these are: LlamaForCausalLM, MistralForCausalLM, "
-     "Qwen2ForCausalLM, Qwen3ForCausalLM, GPT2LMHeadModel, GPTNeoXForCausalLM"},
+    {"qwen3-0.6b", "{\"architectures\": [\"Qwen3VLForCausalLM\"]}",
+     "'Qwen3VLForCausalLM' is not supported; these are: LlamaForCausalLM, MistralForCausalLM, "
+     "Qwen2ForCausalLM, Qwen3ForCausalLM, GPT2LMHeadModel, GPTNeoXForCausalLM, "
+     "MixtralForCausalLM, Qwen3MoeForCausalLM"},
     {"qwen3-0.6b", "{\"architectures\": [\"WhisperModel\"]}", "'WhisperModel' is not supported"},
     {"qwen3-0.6b", "{\"architectures\": \"-\", \"model_type\": \"-\"}", "no \"architectures\""},
     {"qwen3-0.6b", "{\"num_experts\": 128}", "num_experts is not supported"},

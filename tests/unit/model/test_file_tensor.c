@@ -139,7 +139,8 @@ static void neox_has_heads_side_by_side(void **state)
 static void every_element_has_one_place(void **state)
 {
     (void)state;
-    static const char *const names[] = {"mistral-7b", "qwen3-8b", "gpt2", "pythia-1.4b"};
+    static const char *const names[] = {"mistral-7b",  "qwen3-8b",     "gpt2",
+                                        "pythia-1.4b", "mixtral-8x7b", "qwen3-30b-a3b"};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         Config c = shallow(names[n]);
         c.model.d_model = 30;
@@ -191,6 +192,37 @@ static void names_are(Architecture architecture, const char *name, FileNameKind 
     const FileName is = file_tensor_identify(architecture, name);
     if (is.kind != kind || is.layer != layer)
         fail_msg("%s is of kind %d, layer %lld", name, (int)is.kind, (long long)is.layer);
+}
+
+/* Each expert's matrices are rows of the parameters of all. */
+static void experts_have_tensors_of_their_own(void **state)
+{
+    (void)state;
+    Config c = shallow("qwen3-30b-a3b");
+    Model model;
+    FileTensors list;
+    open_list(&model, &list, &c);
+    has(&list, "model.layers.1.mlp.gate.weight", 128, 2048);
+    has(&list, "model.layers.1.mlp.experts.127.down_proj.weight", 2048, 768);
+    const FileTensor *up = find(&list, "model.layers.0.mlp.experts.3.up_proj.weight");
+    assert_string_equal(model.params[up->part[0]].name, "layers.0.ffn.experts.w3");
+    assert_int_equal(up->first_row, 3 * 768);
+    file_tensor_free(&list);
+    model_free(&model);
+
+    c = shallow("mixtral-8x7b");
+    open_list(&model, &list, &c);
+    has(&list, "model.layers.0.block_sparse_moe.experts.7.w2.weight", 4096, 14336);
+    file_tensor_free(&list);
+    model_free(&model);
+
+    const char *of_one = "model.layers.1.block_sparse_moe.experts.12.w1.weight";
+    const FileName is = file_tensor_identify(ARCHITECTURE_MIXTRAL, of_one);
+    assert_true(is.kind == FILE_NAME_PARAMETER && is.layer == 1 && is.expert == 12);
+    names_are(ARCHITECTURE_QWEN3_MOE, of_one, FILE_NAME_UNKNOWN, -1);
+    names_are(ARCHITECTURE_QWEN3, "model.layers.1.mlp.gate.weight", FILE_NAME_UNKNOWN, -1);
+    names_are(ARCHITECTURE_QWEN3_MOE, "layers.1.mlp.experts..up_proj.weight", FILE_NAME_UNKNOWN,
+              -1);
 }
 
 static void names_of_files_are_known(void **state)
@@ -249,6 +281,7 @@ int main(void)
         cmocka_unit_test(every_element_has_one_place),
         cmocka_unit_test(own_model_keeps_its_names),
         cmocka_unit_test(names_of_files_are_known),
+        cmocka_unit_test(experts_have_tensors_of_their_own),
         cmocka_unit_test(a_parameter_without_a_name_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

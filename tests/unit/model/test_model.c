@@ -44,11 +44,11 @@ static void test_model_parameters(void **state)
     static const struct {
         const char *model;
         int64_t parameters;
-    } models[] = {{"gpt2", 124439808},          {"gpt2-xl", 1557611200},
-                  {"pythia-160m", 162322944},   {"pythia-1.4b", 1414647808},
-                  {"llama-3.2-1b", 1235814400}, {"llama-3.1-8b", 8030261248},
-                  {"mistral-7b", 7241732096},   {"qwen2.5-0.5b", 494032768},
-                  {"qwen3-0.6b", 596049920},    {"qwen3-8b", 8190735360}};
+    } models[] = {
+        {"gpt2", 124439808},         {"gpt2-xl", 1557611200},       {"pythia-160m", 162322944},
+        {"pythia-1.4b", 1414647808}, {"llama-3.2-1b", 1235814400},  {"llama-3.1-8b", 8030261248},
+        {"mistral-7b", 7241732096},  {"qwen2.5-0.5b", 494032768},   {"qwen3-0.6b", 596049920},
+        {"qwen3-8b", 8190735360},    {"mixtral-8x7b", 46702792704}, {"qwen3-30b-a3b", 30532122624}};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         for (int exec = EXEC_EAGER; exec <= EXEC_FUSED; exec++) {
             Config c;
