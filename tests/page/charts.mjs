@@ -83,6 +83,19 @@ export async function checkAnswer({ check, page, what, program }) {
   }
 }
 
+// The cards of every cell are about it: the win is its own, the gap is its own profile's or names the cell.
+export async function checkCells({ check, page, what }) {
+  const rows = await page.evaluate(() => rowsOf("model").map(({ record, label }) => ({ label, cell: record.cell, precision: record.precision,
+    profiled: profileRows().some((row) => isSameCell(row.record, record)), wins: data.advice.wins.filter((win) => win.cell === record.cell).length })));
+  check(rows.some(({ wins }) => wins) && rows.some(({ wins }) => !wins) && rows.some(({ profiled }) => profiled) && rows.some(({ profiled }) => !profiled), `${what}: cells of one kind alone`);
+  for (const { label, wins, profiled } of rows) {
+    await page.locator("#answer select").selectOption({ label });
+    const cards = await page.$$eval("#answer .card", (all) => Object.fromEntries(all.map((one) => [one.querySelector("dt").textContent, one.textContent])));
+    check(/makes this step/.test(cards["Biggest win"]) === wins > 0, `${what}: of ${label} the card says: ${cards["Biggest win"]}`);
+    check(/another cell \(.+\)/.test(cards["Largest gap"]) === !profiled, `${what}: of ${label} the card says: ${cards["Largest gap"]}`);
+  }
+}
+
 // The rectangles of the icicle: their paths, and their widths in milliseconds of its axis.
 function parts(page) {
   return page.$eval("#icicle svg", (svg) => [...svg.querySelectorAll("rect[data-path]")].map((rect) => {
@@ -129,6 +142,7 @@ export async function checkZoom({ check, page, what }) {
 
 export async function checkStepCharts(t) {
   await checkAnswer(t);
+  await checkCells(t);
   await checkRoofline(t);
   await checkRooflineReads(t);
   await checkIcicle(t);

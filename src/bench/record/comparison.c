@@ -81,6 +81,8 @@ static Status measure(ComparisonPhase *p, const json_t *a, const json_t *b)
     p->n_b = (int)json_array_size(list_b);
     p->median_a = median_of(a, x, p->n_a);
     p->median_b = median_of(b, y, p->n_b);
+    if (p->n_a > 0) p->min_a = x[0], p->max_a = x[p->n_a - 1];
+    if (p->n_b > 0) p->min_b = y[0], p->max_b = y[p->n_b - 1];
     if (!p->other_mode) test_samples(p, x, y);
     /* The same samples on both sides are the same measurement, whatever their spread. */
     if (p->verdict == COMPARISON_UNSURE && p->n_a > 0 && json_equal(list_a, list_b))
@@ -107,13 +109,18 @@ ComparisonPhase comparison_no_phase(void)
                              .status_b = RECORD_STATUS_COUNT,
                              .median_a = NAN,
                              .median_b = NAN,
+                             .min_a = NAN,
+                             .max_a = NAN,
+                             .min_b = NAN,
+                             .max_b = NAN,
                              .change = NAN,
                              .low = NAN,
                              .high = NAN,
                              .p = NAN};
 }
 
-static Status compare_phase(ComparisonPhase *p, const Record *a, const Record *b, const char *phase)
+Status comparison_phase_make(ComparisonPhase *p, const Record *a, const Record *b,
+                             const char *phase)
 {
     const json_t *phase_a = record_value(a, phase), *phase_b = record_value(b, phase);
     *p = comparison_no_phase();
@@ -259,7 +266,7 @@ static Status compare_cell(ComparisonCell *cell)
 {
     bool any = false;
     for (int i = 0; i < COMPARISON_PHASES; i++) {
-        TRY(compare_phase(&cell->phases[i], cell->a, cell->b, comparison_phases[i]));
+        TRY(comparison_phase_make(&cell->phases[i], cell->a, cell->b, comparison_phases[i]));
         any = any || cell->phases[i].present;
     }
     if (!any) cell->phases[COMPARISON_PHASES - 1].present = true; /* carries the reason */

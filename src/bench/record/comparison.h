@@ -30,8 +30,9 @@ typedef struct ComparisonPhase {
     RecordStatus status_a, status_b; /* of the phase, or of a record that has no such phase */
     int n_a, n_b;                    /* samples */
     double median_a, median_b;       /* ms */
-    double change;                   /* of the median, B against A: 0.05 for 5 % slower */
-    double low, high;                /* 95 % interval of the change (rank_test.h) */
+    double min_a, max_a, min_b, max_b;
+    double change;    /* of the median, B against A: 0.05 for 5 % slower */
+    double low, high; /* 95 % interval of the change (rank_test.h) */
     double p;
     bool exact; /* p: not approximated */
     ComparisonVerdict verdict;
@@ -61,6 +62,9 @@ typedef struct Comparison {
 
 /* One of which nothing is known. */
 ComparisonPhase comparison_no_phase(void);
+/* One phase of two records, whatever their cells are. */
+Status comparison_phase_make(ComparisonPhase *phase, const Record *a, const Record *b,
+                             const char *name);
 /* Cells are matched by record_key(); of several with one key the last counts, as for --resume. The sets
  * must outlive the comparison; the caller frees it, after a failure too. */
 Status comparison_make(Comparison *out, const RecordSet *a, const RecordSet *b);

@@ -1,124 +1,17 @@
+#include "base/array.h"
 #include "base/human.h"
 #include "base/json_text.h"
 #include "base/text_groups.h"
 #include "bench/record/profile_view.h"
-#include "bench/record/record_stat.h"
+#include "report/findings/faster_choice.h"
 #include "report/findings/summary.h"
 #include "report/records/cell_command.h"
 #include "report/records/column.h"
-#include "report/records/same_work.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- another choice for the same step ---- */
-
-typedef struct Faster {
-    const char *choice; /* the field in which the two rows differ; NULL: none is faster */
-    const RecordSet *rows;
-    size_t from, to;
-    double saved; /* share of the step */
-} Faster;
-
-/* What a row could be changed to without being another model. */
-static const char *const choices[] = {"precision", "exec"};
-
-static bool agree(const Record *a, const Record *b, const char *field)
-{
-    const json_t *x = record_value(a, field), *y = record_value(b, field);
-    return x == y || json_equal(x, y);
-}
-
-/* A row of ours that was timed: others are no choice. */
-static bool step_of(const Record *record, double *ms)
-{
-    return !record_text(record, "peer") && record_stat_ms(record, "step", ms);
-}
-
-/* Groups rows that agree in all but this choice. */
-static Status find_alternatives(TextGroups *groups, const RecordSet *rows, const char *choice)
-{
-    static const char *const also[] = {"measured_mode"};
-    const char *const but[] = {choice, "attention", "blas"};
-    CLEANUP(text_free) Text text = {0};
-    double ms;
-    TRY(text_groups_init(groups, record_set_size(rows)));
-    for (size_t i = 0; i < record_set_size(rows); i++) {
-        const Record *record = record_set_at(rows, i);
-        if (!step_of(record, &ms)) continue;
-        same_work_put(&text, record, but, sizeof but / sizeof *but);
-        same_work_fields(&text, record, also, 1);
-        TRY(text_groups_put(groups, i, &text));
-    }
-    return ST_OK;
-}
-
-/* The fastest row of a group that has made another choice than `unlike`, which may be NULL. As many as
- * there are rows: none. */
-static size_t find_fastest(const RecordSet *rows, const TextGroups *groups, size_t first,
-                           const char *choice, const Record *unlike)
-{
-    size_t fastest = groups->n;
-    double least = INFINITY, ms;
-    for (size_t i = first; i < groups->n; i = text_groups_next(groups, i)) {
-        const Record *record = record_set_at(rows, i);
-        if (!step_of(record, &ms) || ms >= least) continue;
-        if (unlike && agree(record, unlike, choice)) continue;
-        least = ms;
-        fastest = i;
-    }
-    return fastest;
-}
-
-/* fp32 and fused are where one starts: nobody needs to be told to go back there. */
-static bool is_start(const Record *record, const char *choice)
-{
-    const char *value = record_text(record, choice);
-    return value && (strcmp(value, "fp32") == 0 || strcmp(value, "fused") == 0);
-}
-
-/* Of several that save as much, the first row of the file, and the first that it could be. */
-static bool is_better(const Faster *a, const Faster *b)
-{
-    if (a->saved != b->saved || a->rows != b->rows) return a->saved > b->saved;
-    return a->from != b->from ? a->from < b->from : a->to < b->to;
-}
-
-static void consider_change(Faster *best, const RecordSet *rows, size_t from, size_t to,
-                            const char *choice)
-{
-    double before = 0, after = 0;
-    if (to == record_set_size(rows) || !is_start(record_set_at(rows, from), choice)) return;
-    step_of(record_set_at(rows, from), &before);
-    step_of(record_set_at(rows, to), &after);
-    const Faster found = {choice, rows, from, to, 1 - after / before};
-    if (before > 0 && is_better(&found, best)) *best = found;
-}
-
-static Status find_faster(Faster *best, const RecordSet *rows, const char *choice)
-{
-    CLEANUP(text_groups_free) TextGroups groups = {0};
-    TRY(find_alternatives(&groups, rows, choice));
-    for (size_t first = 0; first < groups.n; first++) {
-        if (!text_groups_leads(&groups, first)) continue;
-        const size_t fastest = find_fastest(rows, &groups, first, choice, NULL);
-        const Record *record = record_set_at(rows, fastest);
-        const size_t other = find_fastest(rows, &groups, first, choice, record);
-        for (size_t i = first; i < groups.n; i = text_groups_next(&groups, i)) {
-            const bool same = agree(record_set_at(rows, i), record, choice);
-            consider_change(best, rows, i, same ? other : fastest, choice);
-        }
-    }
-    return ST_OK;
-}
-
-static int count_measured(const RecordSet *rows)
-{
-    int n = 0;
-    double ms;
-    for (size_t i = 0; i < record_set_size(rows); i++) n += step_of(record_set_at(rows, i), &ms);
-    return n;
-}
 
 /* "small ctx 512 fp32 ": words alone, numbers with their names. */
 static void put_cell(Text *out, const RecordSet *rows, const Record *record)
@@ -133,15 +26,16 @@ static void put_cell(Text *out, const RecordSet *rows, const Record *record)
     }
 }
 
-static void put_faster(Text *text, const Faster *f)
+static void put_faster(Text *text, const FasterChoice *f)
 {
-    if (!f->choice) {
-        text_puts(text,
-                  "Biggest win: none; no other --precision or --exec measured here is faster.");
+    if (!f) {
+        text_puts(
+            text,
+            "Biggest win: none; no other --precision or --exec measured here is surely faster.");
         return;
     }
-    text_printf(text, "Biggest win: --%s %s makes the ", f->choice,
-                record_text(record_set_at(f->rows, f->to), f->choice));
+    text_printf(text, "Biggest win: --%s %s makes the ", f->field,
+                record_text(record_set_at(f->rows, f->to), f->field));
     put_cell(text, f->rows, record_set_at(f->rows, f->from));
     text_printf(text, "step %.0f %% shorter.", 100 * f->saved);
 }
@@ -149,8 +43,9 @@ static void put_faster(Text *text, const Faster *f)
 /* ---- an op far from the limits ---- */
 
 typedef struct Slow {
-    const char *op;
+    const char *op; /* NULL: none */
     Phase phase;
+    int file;
     const Record *record; /* the profiled cell; borrowed */
     double time, least;   /* ns of one step */
     double step;          /* ns of the whole of it */
@@ -202,6 +97,7 @@ static Status find_slow(Slow *best, Text *name, const Record *record, bool longe
         if (!text_groups_leads(&ops, i)) continue;
         Slow slow = sum_op(&view, &ops, i);
         slow.record = record;
+        slow.file = best->file;
         if (is_slower(&slow, best, longest)) *best = slow;
     }
     return ST_OK;
@@ -237,56 +133,97 @@ Status advice_put_gap(Text *out, const RecordSet *rows)
 /* ---- both ---- */
 
 typedef struct Advice {
-    Faster faster;
-    Slow slow;
+    FasterChoices faster;
+    Slow *slow; /* of each profiled cell */
+    size_t n_slow;
     Text name; /* work space */
     int measured;
 } Advice;
 
+static void free_all(Advice *a)
+{
+    faster_choice_free(&a->faster);
+    array_free(&a->slow);
+    text_free(&a->name);
+}
+
+static int count_measured(const RecordSet *rows)
+{
+    int n = 0;
+    double ms;
+    for (size_t i = 0; i < record_set_size(rows); i++)
+        n += faster_choice_step(record_set_at(rows, i), &ms);
+    return n;
+}
+
+static Status add_slow(Advice *a, const Record *record, int file)
+{
+    Slow slow = {.file = file};
+    TRY(find_slow(&slow, &a->name, record, false));
+    if (!slow.op || !(slow.step > 0)) return ST_OK;
+    TRY(array_grow(&a->slow, a->n_slow, 1, sizeof *a->slow));
+    a->slow[a->n_slow++] = slow;
+    return ST_OK;
+}
+
 static Status find_all(Advice *a, const ResultInput *files, int n)
 {
-    *a = (Advice){.faster.saved = 0.01}; /* less is not worth a word */
     for (int f = 0; f < n; f++) {
-        for (size_t c = 0; c < sizeof choices / sizeof *choices; c++)
-            TRY(find_faster(&a->faster, &files[f].kind[RESULT_MODEL], choices[c]));
+        TRY(faster_choice_add(&a->faster, &files[f].kind[RESULT_MODEL]));
         a->measured += count_measured(&files[f].kind[RESULT_MODEL]);
         for (size_t i = 0; i < record_set_size(&files[f].rows); i++)
-            TRY(find_slow(&a->slow, &a->name, record_set_at(&files[f].rows, i), false));
+            TRY(add_slow(a, record_set_at(&files[f].rows, i), f));
     }
     return ST_OK;
 }
 
-static bool has_slow(const Advice *a)
+static const Slow *slowest(const Advice *a)
 {
-    return a->slow.op && a->slow.step > 0;
+    const Slow *most = NULL;
+    for (size_t i = 0; i < a->n_slow; i++) {
+        if (!most || excess(&a->slow[i]) > excess(most)) most = &a->slow[i];
+    }
+    return most;
 }
 
 Status advice_add(json_t *lines, const ResultInput *files, int n)
 {
-    Advice advice;
+    CLEANUP(free_all) Advice advice = {0};
     CLEANUP(text_free) Text text = {0};
-    const Status status = find_all(&advice, files, n);
-    text_free(&advice.name);
-    TRY(status);
-    if (advice.measured > 1) put_faster(&text, &advice.faster);
+    TRY(find_all(&advice, files, n));
+    if (advice.measured > 1) put_faster(&text, faster_choice_best(&advice.faster));
     TRY(json_text_append(lines, &text));
-    if (has_slow(&advice)) put_slow(&text, &advice.slow);
+    if (slowest(&advice)) put_slow(&text, slowest(&advice));
     return json_text_append(lines, &text);
 }
 
-static Status put_win(json_t *json, const Faster *f)
+static int file_of(const ResultInput *files, const RecordSet *rows)
 {
-    CLEANUP(text_free) Text cell = {0}, command = {0};
+    int f = 0;
+    while (&files[f].kind[RESULT_MODEL] != rows) f++;
+    return f;
+}
+
+static Status add_win(json_t *wins, const FasterChoice *f, int file)
+{
+    CLEANUP(text_free) Text command = {0};
     const Record *from = record_set_at(f->rows, f->from);
-    const char *value = record_text(record_set_at(f->rows, f->to), f->choice);
-    put_cell(&cell, f->rows, from);
-    cell_command(&command, from, f->choice, value);
-    TRY(text_status(&cell));
+    const char *value = record_text(record_set_at(f->rows, f->to), f->field);
+    cell_command(&command, from, f->field, value);
     TRY(text_status(&command));
-    json_t *win = json_pack("{s:s, s:s, s:o, s:f, s:s}", "field", f->choice, "value", value, "cell",
-                            json_text_string(text_str(&cell)), "shorter_percent", 100 * f->saved,
-                            "command", text_str(&command));
-    return json_object_set_new(json, "win", win) ? NO_MEMORY("for advice") : ST_OK;
+    json_t *win = json_pack("{s:i, s:s?, s:s, s:s, s:f, s:s}", "file", file, "cell",
+                            record_key(from), "field", f->field, "value", value, "shorter_percent",
+                            100 * f->saved, "command", text_str(&command));
+    return json_array_append_new(wins, win) ? NO_MEMORY("for advice") : ST_OK;
+}
+
+static Status add_gap(json_t *gaps, const Slow *slow)
+{
+    json_t *gap = json_pack("{s:i, s:s?, s:s, s:s, s:f, s:f, s:f}", "file", slow->file, "cell",
+                            record_key(slow->record), "op", slow->op, "phase",
+                            plan_phase_name(slow->phase), "ms", slow->time * 1e-6, "least_ms",
+                            slow->least * 1e-6, "step_percent", 100 * excess(slow) / slow->step);
+    return json_array_append_new(gaps, gap) ? NO_MEMORY("for advice") : ST_OK;
 }
 
 /* Where nothing was compared: the first row in two precisions. */
@@ -308,24 +245,19 @@ static Status put_compare(json_t *json, const ResultInput *files, int n)
 
 Status advice_json(json_t **out, const ResultInput *files, int n)
 {
-    Advice advice;
-    const Status status = find_all(&advice, files, n);
-    text_free(&advice.name);
-    TRY(status);
+    CLEANUP(free_all) Advice advice = {0};
+    TRY(find_all(&advice, files, n));
     CLEANUP(json_text_free)
     json_t *json =
-        json_pack("{s:i, s:n, s:n, s:n}", "measured", advice.measured, "win", "gap", "compare");
+        json_pack("{s:i, s:[], s:[], s:n}", "measured", advice.measured, "wins", "gaps", "compare");
+    if (!json) return NO_MEMORY("for advice");
     if (advice.measured < 2) TRY(put_compare(json, files, n));
-    const Slow *slow = &advice.slow;
-    if (advice.faster.choice) TRY(put_win(json, &advice.faster));
-    if (has_slow(&advice)) {
-        json_t *gap = json_pack(
-            "{s:s, s:s, s:s?, s:s?, s:f, s:f, s:f}", "op", slow->op, "phase",
-            plan_phase_name(slow->phase), "size", record_text(slow->record, "size"), "precision",
-            record_text(slow->record, "precision"), "ms", slow->time * 1e-6, "least_ms",
-            slow->least * 1e-6, "step_percent", 100 * excess(slow) / slow->step);
-        if (json_object_set_new(json, "gap", gap)) return NO_MEMORY("for advice");
+    for (size_t i = 0; i < advice.faster.n; i++) {
+        const FasterChoice *faster = &advice.faster.at[i];
+        TRY(add_win(json_object_get(json, "wins"), faster, file_of(files, faster->rows)));
     }
+    for (size_t i = 0; i < advice.n_slow; i++)
+        TRY(add_gap(json_object_get(json, "gaps"), &advice.slow[i]));
     *out = json_incref(json);
-    return json ? ST_OK : NO_MEMORY("for advice");
+    return ST_OK;
 }

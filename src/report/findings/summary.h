@@ -12,9 +12,13 @@ Status summary_add(json_t *lines, const ResultInput *files, int n);
 Status advice_add(json_t *lines, const ResultInput *files, int n);
 /* The same as a new reference to
  *
- *   {measured: rows with a step, gap: {op, phase, size, precision, ms, least_ms, step_percent} or null,
- *    win: {field, value, cell, shorter_percent, command} or null,
- *    compare: the command that looks for a win where fewer than two rows were measured, or null} */
+ *   {measured: rows with a step,
+ *    wins: [{file, cell, field, value, shorter_percent, command}, ...] of cells that another choice
+ *        makes faster,
+ *    gaps: [{file, cell, op, phase, ms, least_ms, step_percent}, ...] of each profiled cell,
+ *    compare: the command that looks for a win where fewer than two rows were measured, or null}
+ *
+ * `file` counts the files from 0, `cell` is the row's. */
 Status advice_json(json_t **out, const ResultInput *files, int n);
 
 /* Of rows with profiles the op with most to gain; where limits are not known, the one that takes most. */

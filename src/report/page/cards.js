@@ -39,10 +39,23 @@ function stepCards(record) {
   return cards;
 }
 
-function gapCard() {
-  const { gap } = data.advice;
+// The row that advice is about.
+const adviceRow = ({ file, cell }) => Object.values(data.files[file].rows).flat().find((row) => row.cell === cell);
+
+// "ctx 128, bf16": in what a cell differs from the one that is shown.
+function otherCell(cell, shown) {
+  const words = SAME_CELL.filter((name) => (cell[name] ?? null) !== (shown[name] ?? null))
+    .map((name) => (typeof cell[name] === "number" ? `${name}\u00a0${cell[name]}` : cell[name] ?? `no ${name}`));
+  return words.join(", ");
+}
+
+// Of the cell's own profile, or else the largest of any, with the name of its cell.
+function gapCard(record) {
+  const all = [...data.advice.gaps].sort((a, b) => (b.ms - b.least_ms) - (a.ms - a.least_ms)).map((gap) => ({ ...gap, row: adviceRow(gap) })).filter(({ row }) => row);
+  const gap = all.find(({ row }) => isSameCell(row, record)) ?? all[0];
   if (!gap) return [];
-  const about = `${[gap.size, gap.precision].filter(Boolean).join(" ")}: takes ${shortTime(gap.ms)} of a profiled step; shortest possible ${shortTime(gap.least_ms)}: the gap is ${shortPercent(gap.step_percent)} of the step`;
+  const other = otherCell(gap.row, record);
+  const about = `${other ? `profile of another cell (${other}): ` : ""}takes ${shortTime(gap.ms)} of a profiled step; shortest possible ${shortTime(gap.least_ms)}: the gap is ${shortPercent(gap.step_percent)} of the step`;
   return [card("Largest gap", el("a", { href: "#roofline" }, `${gap.op} in ${gap.phase}`), about)];
 }
 
@@ -52,10 +65,11 @@ function commandLine(text) {
   return el("div", { class: "command" }, el("pre", {}, el("code", {}, text)), button);
 }
 
-function winCard() {
-  const { win, compare, measured } = data.advice;
-  if (win) return [card("Biggest win", `--${win.field} ${win.value}`, `makes the step of ${win.cell.trim() || "this cell"} ${shortPercent(win.shorter_percent)} shorter`, commandLine(win.command))];
-  if (measured > 1) return [card("Biggest win", "none", "no other --precision or --exec measured here is faster")];
+function winCard(record, file) {
+  const { wins, compare, measured } = data.advice;
+  const [win] = wins.filter((one) => data.files[one.file] === file && one.cell === record.cell).sort((a, b) => b.shorter_percent - a.shorter_percent);
+  if (win) return [card("Biggest win", `--${win.field} ${win.value}`, `makes this step ${shortPercent(win.shorter_percent)} shorter`, commandLine(win.command))];
+  if (measured > 1) return [card("Biggest win", "none", "no other --precision or --exec measured of this cell is surely faster")];
   return compare ? [card("Biggest win", "unknown", "nothing was compared yet; this compares", commandLine(compare))] : [];
 }
 
@@ -65,8 +79,8 @@ function drawCards() {
   if (!rows.length) return;
   const profiled = usable("profile")[0];
   const start = profiled ? rows.findIndex(({ record }) => isSameCell(record, profiled.record)) : 0;
-  chooser(body("answer"), "Cell", rows, (place, { record, label }) => {
-    const list = el("dl", { class: "cards wide" }, ...stepCards(record), ...gapCard(), ...winCard());
+  chooser(body("answer"), "Cell", rows, (place, { record, label, file }) => {
+    const list = el("dl", { class: "cards wide" }, ...stepCards(record), ...gapCard(record), ...winCard(record, file));
     if (rows.length === 1 && label) place.append(el("p", { class: "wide where" }, label));
     place.append(list);
   }, Math.max(0, start));

@@ -10,11 +10,11 @@ function withoutUnfinished(record) {
   return { ...record, ...Object.fromEntries(cut.map((name) => [name, null])) };
 }
 
-// Every row of a kind with its label: [{record, label, of}]; `of` is " (file)" where several files have such rows.
+// Every row of a kind with its label: [{record, label, file, of}]; `of` is " (file)" where several files have such rows.
 function rowsOf(kind) {
   const several = data.files.filter((file) => file.rows[kind].length).length > 1;
   return data.files.flatMap((file) => file.rows[kind].map((record, i) => ({
-    record: withoutUnfinished(record), of: several ? ` (${file.name})` : "", label: file.labels[kind][i] + (several ? ` (${file.name})` : ""),
+    record: withoutUnfinished(record), file, of: several ? ` (${file.name})` : "", label: file.labels[kind][i] + (several ? ` (${file.name})` : ""),
   })));
 }
 
