@@ -21,6 +21,18 @@ for part in suite['parts']:
     part['state'] = 'waiting' if part['name'] in words else 'skipped'
 json.dump(suite, open('s/suite.json', 'w'))
 P
+# Limits of a busy machine, as `limits` writes them: stored nowhere, with links of another MPI, so that bench measures links between
+# two of its cells.
+python3 - "$("$program" doctor --format json)" "$("$program" --version | sed -n 's/^gemm *//p')" \
+    "$(sed -n 's/^#define ROOFSTEP_KERNELS "\(.*\)"$/\1/p' "$(dirname "$program")/generated/version.h")" <<'P' || fail "limits.json"
+import json, sys
+of, gemm = json.loads(sys.argv[1])['environment'], sys.argv[2]
+rate = {'median': 1e11, 'min': 1e11, 'max': 1e11, 'n': 5}
+names = ['fp32_largest', 'fp32_forward', 'memory_read', 'memory_copy']
+key = {'cpu': of['cpu'], 'cores': of['usable_cores'], 'threads': 1, 'blas': f"{of['libraries']['blas']}, own {gemm}", 'version': of['version'], 'mpi': 'some MPI'}
+json.dump({'schema': 1, 'key': key, 'kernels': sys.argv[3], 'time_utc': of['time_utc'], 'seconds': 1, 'steal': 0.5, 'others': 0.25,
+           'limits': {n: {'unit': 'byte/s' if 'memory' in n else 'FLOP/s', 'one_core': rate, 'all': rate} for n in names}}, open('s/limits.json', 'w'))
+P
 "$program" suite --resume s >out 2>err </dev/null || fail "a suite of ranks ended with $?: $(cat err)"
 expect_nothing_left 'a suite of ranks'
 [ "$(grep -c '^\[[0-9]*/12\] roofstep ' err)" = 3 ] || fail "not three parts were run: $(cat err)"
@@ -29,6 +41,9 @@ import json
 rows = json.load(open('s/ranks.json'))['results']
 assert sorted((r.get('ranks', 1), r.get('parallel', '')) for r in rows) == [(1, ''), (2, 'ddp'), (2, 'ddp-flat'), (2, 'fsdp'), (2, 'zero1')], rows
 assert all(r['status'] == 'ok' for r in rows), rows
+alone = next(r for r in rows if 'ranks' not in r)
+assert alone['mfu'] > 0 and alone['limit_busy_percent'] == 75, alone
+assert 'others used 75 % of the device' in open('s/tables.md').read()
 assert len(json.load(open('s/results.json'))['results']) == 5
 assert {r['parallel'] for r in json.load(open('s/ranks_profile/profile.json'))['results']} == {'ddp', 'fsdp'}
 assert all(c.get('status', 'ok') == 'ok' for c in json.load(open('s/ranks_memory.json'))['cells'])

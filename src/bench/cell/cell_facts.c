@@ -32,6 +32,7 @@ static Status put_roofline(Record *r, const CellOpen *cell)
     const double ranks = (double)plan_ranks(&cell->fit->model.plan);
     const double sharing = fmax(cell->placement->sharing, 1); /* of one GPU */
     TRY(record_put_number(r, "limit_tflops", ranks / sharing * estimate.peak_flops * 1e-12));
+    if (estimate.busy > 0) TRY(record_put_number(r, "limit_busy_percent", 100 * estimate.busy));
     return record_put_number(r, "limit_step_ms", sharing * estimate.roof_seconds * 1e3);
 }
 

@@ -42,12 +42,13 @@ TimeEstimate time_estimate_roofline(const Config *config, const Placement *place
                                     const Limits *machine, const Plan *plan)
 {
     Limits stored;
-    if (!machine && !limits_cache_of(placement, &stored)) return (TimeEstimate){NAN, NAN, NAN};
+    if (!machine && !limits_cache_of(placement, &stored)) return (TimeEstimate){NAN, NAN, NAN, NAN};
     const Limits *limits = machine ? machine : &stored;
     const double peak = limits_peak_flops(limits, config->precision);
     return (TimeEstimate){.peak_flops = peak > 0 ? peak : NAN,
                           .bandwidth = roofline_bandwidth(limits),
-                          .roof_seconds = roofline_seconds(plan, limits, config->precision)};
+                          .roof_seconds = roofline_seconds(plan, limits, config->precision),
+                          .busy = limits_was_busy(limits) ? limits->steal + limits->others : NAN};
 }
 
 double time_estimate_from_roofline(const TimeEstimate *estimate, const Config *config)

@@ -20,6 +20,7 @@ typedef struct TimeEstimate {
     double peak_flops;   /* per second, the largest rate of a matmul in that precision */
     double roof_seconds; /* no step is shorter (bench/limits/roofline.h) */
     double bandwidth;    /* bytes per second of memory, the largest rate measured */
+    double busy; /* share of the device that others had while they were measured; NAN: hardly any */
 } TimeEstimate;
 
 /* By the limits of `machine`; NULL: by those stored for the device of the placement. */

@@ -208,3 +208,18 @@ void limits_links_add(Limits *to, const Limits *links)
         if (limits_is_link((LimitId)i)) to->rate[i][LIMITS_ALL] = links->rate[i][LIMITS_ALL];
     }
 }
+
+Status limits_links_store_both(const Limits *both)
+{
+    LimitsKey usual;
+    Limits limits = *both, links = *both;
+    *limits.key.mpi = '\0';
+    TRY(limits_cache_store(&limits));
+    if (!*both->key.mpi) return ST_OK;
+    TRY(limits_key(0, &usual));
+    links.key.threads = usual.threads;
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        if (!limits_is_link((LimitId)i)) links.rate[i][LIMITS_ALL] = (LimitsRate){0};
+    }
+    return limits_cache_store(&links);
+}

@@ -13,3 +13,5 @@ Status limits_links_get(const RankLaunch *launch, bool refresh, bool keep, Limit
 bool limits_links_find(Limits *out);
 /* Puts links among the limits of the same machine. */
 void limits_links_add(Limits *to, const Limits *links);
+/* Stores limits with the links among them, as `limits` writes them: each where it is looked for. */
+Status limits_links_store_both(const Limits *both);

@@ -48,7 +48,10 @@ static void advise_limits(const Sweep *sweep, const Record *row)
         record_int(row, "threads", &threads);
     char option[40] = "";
     if (threads > 0) snprintf(option, sizeof option, " --threads %lld", (long long)threads);
-    log_note("for MFU and '%% of limit' run 'roofstep limits%s' once (about 20 s)", option);
+    log_note(
+        "for MFU and '%% of limit' run 'roofstep limits%s' once (about 20 s; on a busy machine "
+        "with --keep)",
+        option);
 }
 
 static void advise(const Settings *settings, const Sweep *sweep, const RunnerOutcome *outcome,

@@ -208,7 +208,8 @@ static void list_advice(Doctor *d)
     advise_on_cpu(d);
     advise_on_load(d);
     advise(d, !d->limits_stored,
-           "Run 'roofstep limits' once (about 20 s): bench then shows MFU and %% of limit.");
+           "Run 'roofstep limits' once (about 20 s; on a busy machine with --keep): bench then "
+           "shows MFU and %% of limit.");
     advise_on_gpu(d);
     advise(d, !*d->version[TORCH].s,
            "To check exports against PyTorch, and for bench --peer torch: apt-get install "

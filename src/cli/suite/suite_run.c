@@ -6,6 +6,7 @@
 #include "bench/cell/progress.h"
 #include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_json.h"
+#include "bench/limits/limits_links.h"
 #include "bench/limits/placement.h"
 #include "bench/measure/child.h"
 #include "bench/measure/interrupt.h"
@@ -229,18 +230,26 @@ static bool read_limits(const Suite *suite, Limits *limits)
            limits_json_read_file(limits, path) == ST_OK;
 }
 
+static bool limits_are_stored(const Limits *limits)
+{
+    Limits stored;
+    LimitsKey key = limits->key;
+    *key.mpi = '\0'; /* links are stored apart */
+    return limits_cache_load(&key, &stored);
+}
+
 /* Limits of a busy machine are not stored for later, but this suite's rows are measured under the same
  * load: the parts find them in a cache in the folder. */
 static void store_limits_in_folder(const Suite *suite)
 {
-    Limits limits, stored;
+    Limits limits;
     char folder[PATH_MAX], path[PATH_MAX + 8];
-    if (!read_limits(suite, &limits) || limits_cache_load(&limits.key, &stored)) return;
+    if (!read_limits(suite, &limits) || limits_are_stored(&limits)) return;
     if (!realpath(suite->folder, folder)) return;
     snprintf(path, sizeof path, "%s/cache", folder);
     if (setenv("XDG_CACHE_HOME", path, 1) != 0) return;
-    if (limits_cache_load(&limits.key, &stored)) return; /* resumed */
-    if (limits_cache_store(&limits) != ST_OK)
+    if (limits_are_stored(&limits)) return; /* resumed */
+    if (limits_links_store_both(&limits) != ST_OK)
         log_warning("cannot store the limits; '%% of limit' will be missing: %s", status_message());
 }
 

@@ -25,6 +25,9 @@ function card(name, answer, about, more) {
   return el("div", { class: typeof answer === "string" && !more?.querySelector ? "card" : "card broad" }, el("dt", {}, name), el("dd", { class: "answer" }, answer), about ? el("dd", {}, about) : null, more ? el("dd", {}, more) : null);
 }
 
+// Limits of a busy machine are no roof.
+const busyLimits = ({ limit_busy_percent: busy }) => (busy > 0 ? `, by limits measured while others used ${shortPercent(busy)} of the device: it may be shorter` : "");
+
 function stepCards(record) {
   const whole = sumOfPhases(record), low = end(record, "step", 0), high = end(record, "step", 1);
   const parts = PHASES.filter(([name]) => time(record, name) > 0).map(([name]) => `${name}\u00a0${shortPercent(100 * time(record, name) / whole)}`);
@@ -32,8 +35,8 @@ function stepCards(record) {
   const cards = [card("Step", shortTime(time(record, "step") || whole), interval, parts.join(", "))];
   const bought = record.tokens_per_unit > 0 ? `${si(record.tokens_per_unit, "")} for 1, at ${number(record.price_per_hour)} an hour` : null;
   if (record.tokens_per_s > 0) cards.push(card("Tokens/s", shortCount(record.tokens_per_s), `batch ${record.batch}, ctx ${record.ctx}`, bought));
-  if (record.percent_of_limit > 0) cards.push(card("% of limit", shortPercent(record.percent_of_limit, 1), `shortest possible step ${shortTime(record.limit_step_ms)}`));
-  else cards.push(card("% of limit", "unknown", "run 'roofstep limits' once, then measure again"));
+  if (record.percent_of_limit > 0) cards.push(card("% of limit", shortPercent(record.percent_of_limit, 1), `shortest possible step ${shortTime(record.limit_step_ms)}${busyLimits(record)}`));
+  else cards.push(card("% of limit", "unknown", "run 'roofstep limits' once (on a busy machine with --keep), then measure again"));
   if (record.peak_alloc_mib > 0)
     cards.push(card("Peak memory", shortMemory(record.peak_alloc_mib), record.planned_peak_mib > 0 ? `planned ${shortMemory(record.planned_peak_mib)}` : null));
   return cards;

@@ -156,7 +156,7 @@ function drawDots(place, { record, label, limits }, kernels) {
     make: (width) => roofPlot(ops, limits, width),
     rows: () => [["phase", kernels ? "kernel" : "op", "nodes", "ms a step", "shortest possible (ms)", "FLOPs a step", "bytes a step", "FLOP/byte", "FLOP/s"],
       ...all.map((op) => [op.phase, op.name, op.nodes, op.ms, op.least, op.flops, op.bytes, op.intensity, op.rate])],
-    hint: Number.isFinite(widest.least) ? `Dot with the largest gap: ${aboutOp(widest)}.` : "The limits are not known: run 'roofstep limits' once, then profile again.",
+    hint: Number.isFinite(widest.least) ? `Dot with the largest gap: ${aboutOp(widest)}.` : "The limits are not known: run 'roofstep limits' once (on a busy machine with --keep), then profile again.",
   });
   const others = all.filter((op) => !ops.includes(op)), why = kernels ? "their ops ran other kernels beside them, and which computes what is not known" : "with no FLOPs or hardly any";
   if (others.length) place.append(el("p", { class: "wide where" }, `Not in the plot, ${why}: ${listed(others, kernels ? 8 : 40)}.`));

@@ -7,6 +7,7 @@
 #include "report/findings/summary.h"
 #include "report/profile/profile_comm_tables.h"
 #include "report/profile/profile_name_tables.h"
+#include "report/records/record_notes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -258,7 +259,7 @@ static void op_row(Table *table, const ProfileTables *how, const ProfileView *v,
     table_cell_printf(table, "%s:%d", op->source, op->line);
 }
 
-static void ops(Table *table, const ProfileTables *how, const ProfileView *v)
+static void ops(Table *table, const ProfileTables *how, const RecordSet *set, const ProfileView *v)
 {
     CLEANUP(array_free) const ViewOp **list = malloc(((size_t)v->n_ops + 1) * sizeof *list);
     int n = 0;
@@ -279,12 +280,14 @@ static void ops(Table *table, const ProfileTables *how, const ProfileView *v)
     qsort(list, (size_t)n, sizeof *list, by_time);
     for (int i = 0; i < n && i < 2 * how->top; i++) op_row(table, how, v, list[i]);
     if (isnan(v->limit_flops)) {
-        table_note(table, "for the share of this machine's limit run 'roofstep limits' once");
+        table_note(table, "for the share of this machine's limit run 'roofstep limits' once, on a "
+                          "busy machine with --keep");
     } else {
         table_note(
             table,
             "% of limit = shortest possible time at the measured rates / actual time; what stays "
             "in a cache can be above 100 %");
+        record_notes_busy(table, set);
     }
 }
 
@@ -302,7 +305,7 @@ static Status write_one(Text *out, const ProfileTables *how, const RecordSet *se
     categories(&table, v);
     TRY(table_write_next(out, how->format, &table));
     TRY(profile_name_tables_write(out, how, v));
-    ops(&table, how, v);
+    ops(&table, how, set, v);
     TRY(table_write_next(out, how->format, &table));
     TRY(profile_name_tables_memory(out, how, v));
     return profile_device_tables_write(out, how, v);

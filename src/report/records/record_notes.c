@@ -168,6 +168,20 @@ void record_notes_stat(Table *table, Stat stat)
     table_note(table, lines[stat]);
 }
 
+void record_notes_busy(Table *table, const RecordSet *set)
+{
+    double most = 0;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const double busy = record_real(record_set_at(set, i), "limit_busy_percent");
+        if (busy > most) most = busy;
+    }
+    if (most == 0) return;
+    table_note_printf(table,
+                      "others used %.0f %% of the device while its limits were measured: they may "
+                      "be too low, MFU and %% of limit too high",
+                      most);
+}
+
 void record_notes_definitions(Table *table, const RecordSet *set)
 {
     static const struct {
@@ -192,6 +206,7 @@ void record_notes_definitions(Table *table, const RecordSet *set)
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         if (any_has(set, list[i].path, list[i].of_peers)) table_note(table, list[i].line);
     }
+    record_notes_busy(table, set);
 }
 
 /* The note, unless a row before has told it. */

@@ -12,6 +12,8 @@ void record_notes_common(Table *table, const RecordSet *set);
 void record_notes_definitions(Table *table, const RecordSet *set);
 /* The first of these. */
 void record_notes_stat(Table *table, Stat stat);
+/* Where limits were measured on a busy machine: another of these. */
+void record_notes_busy(Table *table, const RecordSet *set);
 /* The message of every row that is not ok (needed, available, short by); warnings; for every
  * environment the machine, its libraries, the build and the command line. `shown` tells of each
  * column whether the table has it. */

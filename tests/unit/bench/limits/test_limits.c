@@ -6,6 +6,7 @@
 #include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_cpu.h"
 #include "bench/limits/limits_json.h"
+#include "bench/limits/limits_links.h"
 #include "bench/limits/limits_matmul.h"
 #include "own_cache.h"
 #include "version.h"
@@ -114,6 +115,22 @@ static void stored_and_loaded(void **state)
     assert_true(limits_peak_flops(&back, PRECISION_TF32) == 0);
     limits.key.threads++; /* another machine's figures are not taken */
     assert_false(limits_cache_load(&limits.key, &back));
+}
+
+/* A file that `limits` wrote has the links, too: each is found by its own key. */
+static void stored_with_links(void **state)
+{
+    (void)state;
+    Limits limits = made_up(), back;
+    const LimitsKey without = limits.key;
+    const LimitId link = comm_link_bandwidth(0, COLLECTIVE_ALL_REDUCE);
+    snprintf(limits.key.mpi, sizeof limits.key.mpi, "some MPI");
+    assert_int_equal(limits_links_store_both(&limits), ST_OK);
+    assert_true(limits_cache_load(&without, &back));
+    assert_true(back.rate[LIMIT_COPY][LIMITS_ALL].max == limits.rate[LIMIT_COPY][LIMITS_ALL].max);
+    assert_int_equal(back.rate[link][LIMITS_ALL].n, 0);
+    assert_true(limits_cache_load(&limits.key, &back));
+    assert_true(back.rate[link][LIMITS_ALL].max == limits.rate[link][LIMITS_ALL].max);
 }
 
 /* After a pull that makes products faster the old roof is none. */
@@ -249,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CACHE(stored_and_loaded),
         WITH_CACHE(get_takes_what_is_stored),
+        WITH_CACHE(stored_with_links),
         WITH_CACHE(other_kernels_are_measured_anew),
         WITH_CACHE(gpu_is_stored_apart),
         cmocka_unit_test(data_sheets),
