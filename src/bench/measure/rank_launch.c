@@ -21,8 +21,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const RankLaunch *current;
-static char folder[PATH_MAX]; /* comm/launch_folder.h; "": none */
+typedef struct Prepared {
+    const RankLaunch *launch;
+    char folder[PATH_MAX]; /* comm/launch_folder.h; "": none */
+} Prepared;
+
+static Prepared current, outer; /* cells of ranks, which may measure links between two of them */
 
 static Launch launch_for(const RankLaunch *launch, int64_t ranks)
 {
@@ -34,18 +38,19 @@ static Launch launch_for(const RankLaunch *launch, int64_t ranks)
 
 static Launch launch_of(int64_t ranks)
 {
-    return launch_for(current, ranks);
+    return launch_for(current.launch, ranks);
 }
 
 Status rank_launch_prepare(const RankLaunch *launch)
 {
     CLEANUP(text_free) Text words = {0};
     const MpiEngine *engine;
-    current = launch;
-    const Launch two = launch_of(2);
+    const Launch two = launch_for(launch, 2);
     TRY(launcher_words(&words, &two));
     TRY(comm_library(&engine));
-    if (!launcher_is_local(&two) || !launch_folder_make(folder)) folder[0] = '\0';
+    outer = current;
+    current = (Prepared){.launch = launch};
+    if (!launcher_is_local(&two) || !launch_folder_make(current.folder)) *current.folder = '\0';
     return ST_OK;
 }
 
@@ -63,8 +68,9 @@ bool rank_launch_describe(char *text, size_t size)
 
 void rank_launch_finish(void)
 {
-    if (folder[0]) launch_folder_clear(folder, true);
-    folder[0] = '\0';
+    if (*current.folder) launch_folder_clear(current.folder, true);
+    current = outer;
+    outer = (Prepared){0};
 }
 
 /* ---- the command line of a rank ---- */
@@ -146,17 +152,18 @@ static Status make_words(Text *words, const Config *config)
 {
     char program[PATH_MAX];
     const Launch launch = launch_of(config->ranks);
-    const Config settled = rank_launch_settle(current, config);
+    const Config settled = rank_launch_settle(current.launch, config);
     const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     if (n <= 0) return FAIL(ST_FAILED, "/proc/self/exe: %s", strerror(errno));
     program[n] = '\0';
     TRY(launcher_words(words, &launch));
     add(words, program);
     add(words, RANK_LAUNCH_WORD);
-    add(words, current->command);
-    rank_launch_options(words, current->options, &settled, current->model);
-    if (current->share_gpu) add(words, "--share-gpu");
-    for (const char *const *word = current->words; word && *word; word++) add(words, *word);
+    const RankLaunch *how = current.launch;
+    add(words, how->command);
+    rank_launch_options(words, how->options, &settled, how->model);
+    if (how->share_gpu) add(words, "--share-gpu");
+    for (const char *const *word = how->words; word && *word; word++) add(words, *word);
     return text_status(words);
 }
 
@@ -195,7 +202,7 @@ static int become_launcher(void *arg, int out)
         at += strlen(argv[n]) + 1;
     }
     launcher_environment(&launch);
-    if (folder[0]) launch_folder_use(folder);
+    if (*current.folder) launch_folder_use(current.folder);
     cpu_places_unbind();
     if (dup2(out, STDOUT_FILENO) < 0) return 1;
     execvp(argv[0], argv);
@@ -299,7 +306,7 @@ Status rank_launch_run(const Config *config, CellLink *link)
                             .printed = on_printed,
                             .is_over = is_over,
                             .adopts = true};
-    if (folder[0]) launch_folder_clear(folder, false);
+    if (*current.folder) launch_folder_clear(current.folder, false);
     TRY(child_run(&task, &end));
     return tell_end(&ranks, &end);
 }

@@ -22,12 +22,16 @@ static bool settle(const Record *row, const Config *config, Config *used)
     return config->recompute != CONFIG_RECOMPUTE_AUTO;
 }
 
+/* Once for all rows: links of a busy machine are not stored. */
 static Status find_links(const Settings *settings, CommLinks *links, bool *known)
 {
+    static Limits limits;
+    static bool looked, found;
     const RankLaunch launch = collective_launch(settings);
-    Limits limits;
-    const Status status = limits_links_get(&launch, false, false, &limits);
-    *known = status == ST_OK && comm_link_of_limits(&limits, links);
+    const Status status = looked ? ST_OK : limits_links_get(&launch, false, false, &limits);
+    if (!looked) found = status == ST_OK;
+    looked = true;
+    *known = found && comm_link_of_limits(&limits, links);
     return status == ST_INTERRUPTED ? status : ST_OK;
 }
 
