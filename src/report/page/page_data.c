@@ -150,7 +150,7 @@ static json_t *limits_json(const ResultInput *file)
         json_array_append_new(rates,
                               json_pack("{s:s, s:s, s:b, s:b, s:f}", "name", limits_names[id].name,
                                         "label", limits_names[id].label, "is_memory", is_memory,
-                                        "is_cache", is_cache, "rate", rate->median));
+                                        "is_cache", is_cache, "rate", rate->max));
     }
     const LimitsDeviceName name = limits_device_name(&file->limits);
     return json_pack("{s:o, s:o}", "device", json_text_string(name.s), "rates", rates);

@@ -58,7 +58,8 @@ function roofLimits(record, machine) {
   const rates = data.files.filter(({ limits }) => limits && machine && limits.device.startsWith(machine)).flatMap(({ limits }) => limits.rates);
   const most = (some) => d3.max(rates.filter(some), ({ rate }) => rate) ?? NaN;
   const flops = profile.limit_flops ?? most(({ name }) => name.startsWith(`${precision}_`));
-  const others = rates.filter(({ name }) => name.endsWith("_largest")).map(({ name, rate }) => ({ label: name.replace("_largest", ""), rate }));
+  const others = rates.filter(({ name }) => name.endsWith("_largest")).map(({ name }) => name.replace("_largest", ""))
+    .map((label) => ({ label, rate: most(({ name }) => name.startsWith(`${label}_`)) }));
   const once = new Map(others.filter(({ label }) => label !== precision).map((one) => [one.label, one]));
   const caches = new Map(rates.filter(({ is_cache }) => is_cache).map(({ label, rate }) => [label, { label: label.replace(" caches, read", ""), rate }]));
   return { flops, bandwidth: profile.limit_bandwidth ?? most(({ is_memory }) => is_memory), caches: [...caches.values()],

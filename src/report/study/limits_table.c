@@ -55,8 +55,8 @@ static void put_notes(Table *table, const Limits *limits)
     put_device(table, limits);
     table_note_printf(
         table,
-        "medians and ranges of repeated measurements; matmuls run as in a step: large ones for the "
-        "highest rate; forward, dX and dW have the shapes of the %s model with %d tokens; MFU "
+        "medians and ranges of repeated measurements; matmuls run as in a step: large is the best "
+        "of several shapes; forward, dX and dW have the shapes of the %s model with %d tokens; MFU "
         "divides by the upper end of a precision's ranges",
         gpu ? LIMITS_GPU_MODEL : "small", gpu ? LIMITS_GPU_TOKENS : 512);
     if (gpu)
