@@ -1,5 +1,6 @@
 #include "cli/other_machine.h"
 
+#include "bench/estimate/fit.h"
 #include "bench/limits/datasheet.h"
 #include "bench/limits/limits_json.h"
 #include "bench/record/record.h"
@@ -63,16 +64,25 @@ static void note_machine(Table *table, const Limits *machine)
                           sheet ? "data sheet has" : "limits file has");
 }
 
+void other_machine_memory_note(Table *table, const Limits *machine)
+{
+    if (!*machine->key.gpu || machine->memory_bytes == 0) return;
+    table_note_printf(table,
+                      "its memory is less %d MiB that a CUDA context and the libraries take on an "
+                      "H200; what the driver keeps for itself is not known",
+                      FIT_CONTEXT_MIB);
+}
+
 void other_machine_note(Table *table, const Placement *placement, const Limits *machine)
 {
     if (machine) note_machine(table, machine);
+    if (machine) other_machine_memory_note(table, machine);
     if (!is_unseen_gpu(placement)) return;
     table_note_printf(
         table,
         "no GPU was queried: workspaces of libraries are from a table (cuBLASLt %d MiB "
-        "a product, cuDNN %d MiB an attention), and what a CUDA context takes is not "
-        "counted",
-        cublaslt_mib, cudnn_mib);
+        "a product, cuDNN %d MiB an attention)%s",
+        cublaslt_mib, cudnn_mib, machine ? "" : ", and what a CUDA context takes is not counted");
 }
 
 Status other_machine_json(json_t *json, const Placement *placement, const Limits *machine)
@@ -80,6 +90,7 @@ Status other_machine_json(json_t *json, const Placement *placement, const Limits
     if (machine) TRY(record_put_text(json, "limits_of", limits_device_name(machine).s));
     if (machine && machine->datasheet)
         TRY(record_put_text(json, "limits_from", machine->datasheet));
+    if (machine && *machine->key.gpu) TRY(record_put_int(json, "context_mib", FIT_CONTEXT_MIB));
     if (!is_unseen_gpu(placement)) return ST_OK;
     TRY(record_put_text(json, "workspaces.from", "table"));
     TRY(record_put_int(json, "workspaces.cublaslt_mib", cublaslt_mib));

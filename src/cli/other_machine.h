@@ -16,5 +16,7 @@ Status other_machine_read(const Settings *settings, Limits *limits, const Limits
 
 /* Adds notes to a table of plans: the machine, and what comes from a table instead of the device. */
 void other_machine_note(Table *table, const Placement *placement, const Limits *machine);
+/* Of a GPU: what its memory is less. */
+void other_machine_memory_note(Table *table, const Limits *machine);
 /* The same in a plan's object. */
 Status other_machine_json(json_t *json, const Placement *placement, const Limits *machine);

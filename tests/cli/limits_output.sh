@@ -84,6 +84,9 @@ grep -q '(that machine)' "$work/out" || fail "the file does not say how much mem
 # A GPU that is not here, by its data sheet: does it fit, and in no time.
 "$program" plan --gpu "RTX 3070" --model qwen3-0.6b --precision bf16 --ctx 128 --batch 4 --memory-limit 8GiB >"$work/out" 2>"$work/err" || fail "plan --gpu"
 grep -q 'by NVIDIA.s figures (GA102 whitepaper)' "$work/out" || fail "plan --gpu does not say by which figures"
+# Less what a context takes; and no second row of 8 GiB.
+"$program" plan --gpu rtx3070 --model gpt2 --precision bf16 >"$work/out" || fail "plan --gpu --model"
+grep -q '| 7.48 GiB (that machine) |' "$work/out" && ! grep -q '| *8.00 GiB' "$work/out" || fail "a card of 8 GiB has all of it, or two rows: $(cat "$work/out")"
 "$program" memory --plan-only --gpu rtx3070 --size small >"$work/out" || fail "memory --plan-only --gpu"
 "$program" plan --gpu h200 --size small --format json | grep -q '"limits_from": "H200 data sheet"' || fail "plan --gpu --format json"
 [ "$("$program" plan --gpu list | grep -c '^| ')" -gt 30 ] || fail "plan --gpu list"

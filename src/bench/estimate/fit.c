@@ -40,11 +40,19 @@ static Status ask_device(const Placement *placement, size_t *available)
     return status;
 }
 
+/* No process there has opened it yet. */
+static size_t memory_of(const Limits *machine)
+{
+    const size_t context = *machine->key.gpu ? (size_t)FIT_CONTEXT_MIB << 20 : 0;
+    const size_t bytes = (size_t)machine->memory_bytes;
+    return bytes > context ? bytes - context : 0;
+}
+
 Status fit_available(const Config *config, const Placement *placement, const Limits *machine,
                      size_t resident, size_t *available)
 {
     const size_t limit = (size_t)config->memory_limit;
-    *available = machine ? (size_t)machine->memory_bytes : 0;
+    *available = machine ? memory_of(machine) : 0;
     if (!machine && placement->here) {
         TRY(ask_device(placement, available));
         const int64_t ranks =

@@ -121,7 +121,7 @@ static Status find_limits(PlanCell *cell, const PlanRoom *room)
                       &cell->fits[0].limit));
     cell->whole = cell->fits[0].limit > 0;
     cell->n_fits = cell->whole;
-    if (room->usual) add_usual(cell);
+    if (room->usual && !room->machine) add_usual(cell);
     return ST_OK;
 }
 

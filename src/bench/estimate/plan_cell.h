@@ -56,7 +56,7 @@ typedef struct PlanRoom {
     size_t resident;       /* bytes in the process before it starts */
     const int64_t *limits; /* bytes to fit in, */
     int n_limits; /* 0: what the device has is the only one; none where no device is there to ask */
-    bool usual;   /* without limits: the sizes that GPUs have, too */
+    bool usual;   /* without limits and another machine: the sizes that GPUs have, too */
     const Limits *machine;  /* another one's: it is planned for that; NULL: for this one */
     bool forecast;          /* how long a step of ranks takes, */
     const CommLinks *links; /* by these; NULL: not known */

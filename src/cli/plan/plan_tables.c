@@ -132,7 +132,7 @@ static void fits_row(Table *table, const PlanCell *cell, int k, const char *labe
     const HumanShortage s = human_shortage(fit->need, fit->limit);
     table_cell(table, label);
     table_cell_printf(table, "%s%s", human_bytes((double)fit->limit).s, whose);
-    TABLE_CELLS(table, fit->fits ? human_bytes((double)fit->need).s : s.need.s,
+    TABLE_CELLS(table, fit->fits ? human_shortage(fit->need, 0).need.s : s.need.s,
                 fit->fits ? "yes" : "no", fit->fits ? "-" : s.lack.s,
                 fit->any ? config_modes[fit->mode] : "none");
     if (columns->blocks)
