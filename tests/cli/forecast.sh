@@ -72,6 +72,13 @@ assert abs(sum(f[phase + "_ms"] or 0 for phase in ("forward", "backward", "optim
 PYTHON
 done
 
+# Nor by the bytes of a data sheet, whatever its caches hold: an op at the limit is not far from it.
+forecast --gpu rtx4090 --efficiency "$work/roof.json" --size small >"$work/out"
+awk -F' *[|] *' '/what would change first/ { top = 1 } top && NF > 6 && $5 + 0 > 0 { rows++; bad += $5 != $6 } END { exit !(rows >= 5 && bad == 0) }' "$work/out" || fail "an op at the limit is away from it"
+forecast --gpu rtx3070,rtx4090 --size small >"$work/out"
+grep -q '^- size small, .*ctx 512, batch 4, .*precision bf16, .*exec graph' "$work/out" || fail "the forecast names no cell"
+grep -q 'less 536 MiB that a CUDA context' "$work/out" || fail "nothing is said of the context"
+
 # Hosts: what they are fitted to is found again, of this program and of PyTorch; rows of others are left alone.
 python3 - "$here/efficiency/h200.json" "$work/host.json" <<'PYTHON'
 import json, sys

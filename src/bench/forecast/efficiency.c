@@ -36,18 +36,36 @@ Precision efficiency_precision(OpKind op, Precision of_step)
 
 /* ---- the device ---- */
 
-static double lowered(double rate, double reached, const Limits *limits)
+static void lower(LimitsRate *rate, double reached)
 {
-    return limits->datasheet && reached > 0 ? rate * reached : rate;
+    if (reached > 0)
+        *rate =
+            (LimitsRate){rate->median * reached, rate->min * reached, rate->max * reached, rate->n};
+}
+
+Limits efficiency_limits(const Efficiency *e, const Limits *limits)
+{
+    Limits reached = *limits;
+    if (!limits->datasheet) return reached;
+    for (int p = 0; p < PRECISION_COUNT; p++) {
+        LimitsRate(*rows)[LIMITS_SCOPES] = &reached.rate[limits_largest((Precision)p)];
+        for (int i = 0; i <= LIMITS_PASSES; i++) lower(&rows[i][LIMITS_ALL], e->reached[p]);
+    }
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        if (limits_names[i].kind == LIMITS_MEMORY)
+            lower(&reached.rate[i][LIMITS_ALL], e->reached_memory);
+    }
+    return reached;
 }
 
 bool efficiency_rates(const Efficiency *e, const Limits *limits, Precision precision,
                       EfficiencyRates *rates)
 {
+    const Limits reached = efficiency_limits(e, limits);
     for (int p = 0; p < PRECISION_COUNT; p++)
-        rates->flops[p] = lowered(limits_peak_flops(limits, (Precision)p), e->reached[p], limits);
+        rates->flops[p] = limits_peak_flops(&reached, (Precision)p);
     rates->fp32 = rates->flops[PRECISION_FP32];
-    rates->bandwidth = lowered(roofline_bandwidth(limits), e->reached_memory, limits);
+    rates->bandwidth = roofline_bandwidth(&reached);
     return rates->flops[precision] > 0 &&
            rates->flops[efficiency_precision(OP_matmul, precision)] > 0 && rates->fp32 > 0 &&
            rates->bandwidth > 0;

@@ -83,7 +83,9 @@ typedef enum EfficiencyBound {
 } EfficiencyBound;
 extern const char *const efficiency_bound_names[EFFICIENCY_BOUNDS]; /* "compute" */
 
-/* Those of a data sheet are lowered to what the measured device reached of its own. False: the limits have no
+/* The limits of a device: those of a data sheet are lowered to what the measured device reached. */
+Limits efficiency_limits(const Efficiency *e, const Limits *limits);
+/* The rates among these limits. False: the limits have no
  * rate of this precision, or of memory. */
 bool efficiency_rates(const Efficiency *e, const Limits *limits, Precision precision,
                       EfficiencyRates *rates);

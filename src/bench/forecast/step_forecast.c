@@ -59,6 +59,16 @@ static void node_parts(Work *w, const Node *node, const char *impl, double parts
     parts[EFFICIENCY_START] += w->e->gap;
 }
 
+/* At the limits, from the bytes that the forecast goes by: in or out of caches. */
+static double node_limit(const Work *w, const Node *node)
+{
+    const Precision precision = efficiency_precision(node->op, w->model->config.precision);
+    const EfficiencyWork work = work_of(&w->model->plan, node, w->model);
+    const double compute =
+        efficiency_multiplies(node->op) ? work.flops / w->rates.flops[precision] : 0;
+    return fmax(compute, work.bytes / w->rates.bandwidth);
+}
+
 /* "layer.3/ffn/w2" is "ffn/w2" of all blocks. */
 static const char *scope_of(const Node *node)
 {
@@ -108,7 +118,7 @@ static void add_node(Work *w, int i)
     for (int b = 0; b < EFFICIENCY_BOUNDS; b++) w->out->bound[b] += runs * parts[b];
     StepForecastOp *op = find_op(w, node);
     op->seconds += seconds;
-    op->roof += runs * w->roof[i];
+    op->roof += runs * node_limit(w, node);
     w->out->phase[node->phase] += seconds;
     w->out->step += seconds;
     w->out->roof += runs * w->roof[i];
@@ -167,7 +177,8 @@ static Status add_nodes(Work *w, const Limits *machine)
     if (!roof || !ops || (w->nodes && !w->nodes->of)) return NO_MEMORY("to forecast a step");
     w->roof = roof;
     w->ops = ops;
-    roofline_nodes(plan, machine, w->model->config.precision, roof);
+    const Limits reached = efficiency_limits(w->e, machine);
+    roofline_nodes(plan, &reached, w->model->config.precision, roof);
     for (int i = 0; i < plan->n_nodes; i++) add_node(w, i);
     put_top(w);
     put_interval(w, machine);

@@ -3,6 +3,8 @@
 #include "base/human.h"
 #include "bench/record/cell_label.h"
 #include "cli/forecast/forecast_json.h"
+#include "cli/other_machine.h"
+#include "cli/plan/planned_config.h"
 #include "report/format/table_write.h"
 
 #include <math.h>
@@ -127,6 +129,7 @@ static void note_devices(Table *table, const ForecastOutput *all)
         table_note(table,
                    "no interval where nobody has measured yet how far this is off: on another "
                    "GPU than that of the efficiencies, by a data sheet, of ops not measured");
+    other_machine_memory_note(table, &all->devices[0].limits);
 }
 
 static void note_host(Table *table, const ForecastOutput *all)
@@ -169,6 +172,7 @@ static void fill_all(Table *table, const ForecastOutput *all)
     for (int d = 0; d < all->n_devices; d++) {
         for (int i = 0; i < all->sweep->n; i++) add_row(table, all, &all->devices[d], i);
     }
+    planned_config_note(table, all->sweep, &all->sweep->configs[0], NULL, ATTENTION_AUTO);
     note_source(table, all->efficiency);
     note_devices(table, all);
     note_guessed(table, all);
