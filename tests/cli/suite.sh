@@ -63,7 +63,10 @@ if ! "$program" --version | grep -q '(no html)'; then
 fi
 "$program" validate 'a suite'/*.json 'a suite/memory.pickle' >validated || fail "validate: $(grep ': bad: ' validated)"
 grep -q 'suite.json: ok: a suite, 8 of 8 parts done, 4 skipped' validated || fail 'validate does not know suite.json'
+"$program" validate 'a suite' 'a suite'/* >validated || fail "validate of the folder: $(grep ': bad: ' validated)"
+"$program" report 'a suite' --tables whole 2>err || fail 'report does not take a folder'
 "$program" report 'a suite/results.json' --tables elsewhere 2>err || fail 'report does not take results.json'
+diff -r whole elsewhere || fail 'the folder of a suite is not its results.json'
 diff -r 'a suite/tables' elsewhere || fail 'results.json does not hold all that the page is made of'
 touch 'a suite/notes.2024.10.tmp' 'a suite/profile/x.1.2.tmp' "a suite/bench.json.roofstep-$(sh -c 'echo $$')-3.tmp"
 "$program" suite --resume 'a suite' >again 2>err </dev/null || fail 'a finished suite cannot be resumed'

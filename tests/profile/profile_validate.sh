@@ -6,6 +6,11 @@
 profile --steps 3 --out-dir good >good.out 2>good.err || fail "a profile"
 "$program" validate good/* >whole.out 2>whole.err || fail "good files are bad"
 [ "$(grep -c ': ok: ' whole.out)" = 11 ] || fail "eleven files"
+expect whole.out 'profile_trace.json.gz: ok: trace, .*, 3 steps'
+touch good/page.html good/table.md && mkdir -p good/inner/deep
+"$program" validate good/* >whole.out 2>whole.err || fail "a page is bad"
+[ "$(grep -c ': not checked: ' whole.out)" = 3 ] || fail "what is not checked"
+rm -r good/page.html good/table.md good/inner
 
 bad() { # FILE PATTERN
     "$program" validate "$1" >bad.out 2>bad.err

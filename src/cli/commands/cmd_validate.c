@@ -6,14 +6,30 @@
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 typedef struct Counts {
     int files, bad;
 } Counts;
 
-static void check_file(Text *text, const char *path, Counts *counts)
+/* Beside the files of a suite or a profile. */
+static const char *find_reason(const char *path, bool in_folder)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) return NULL;
+    if (S_ISDIR(info.st_mode)) return in_folder ? "a folder in a folder" : NULL;
+    return validate_is_document(path) ? "for people to read" : NULL;
+}
+
+static void check_file(Text *text, const char *path, bool in_folder, Counts *counts)
 {
     ValidateNote note;
+    const char *reason = find_reason(path, in_folder);
+    if (reason) {
+        escape_put(text, ESCAPE_LINE, path);
+        text_printf(text, ": not checked: %s\n", reason);
+        return;
+    }
     const bool whole = validate_file(path, &note) == ST_OK;
     counts->files++;
     counts->bad += !whole;
@@ -34,11 +50,12 @@ static void check_path(Text *text, const char *path, Counts *counts)
 {
     struct dirent **entries = NULL;
     const int n = scandir(path, &entries, is_seen, alphasort);
-    if (n <= 0) check_file(text, path, counts); /* no folder, or nothing in it, which is bad */
+    if (n <= 0)
+        check_file(text, path, false, counts); /* no folder, or nothing in it, which is bad */
     for (int i = 0; i < n; i++) {
         CLEANUP(text_free) Text file = {0};
         text_printf(&file, "%s/%s", path, entries[i]->d_name);
-        check_file(text, text_str(&file), counts);
+        check_file(text, text_str(&file), true, counts);
         free(entries[i]);
     }
     free(entries);

@@ -6,7 +6,10 @@
 #include "base/json_text.h"
 #include "config/settings.h"
 
+#include <dirent.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static Status add(PageBundle *bundle, const char *path, const Text *text)
 {
@@ -113,6 +116,51 @@ static Status read_path(PageBundle *bundle, const char *path)
     return read_text(bundle, path, &text, root);
 }
 
+/* ---- folders ---- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int is_result(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+    return *name != '.' && (text_ends_with(name, ".json") || text_ends_with(name, ".jsonl") ||
+                            text_ends_with(name, ".json.gz"));
+}
+
+/* The bundle keeps the path, which the file's name is part of. */
+static Status read_in(PageBundle *bundle, const char *folder, const char *name)
+{
+    CLEANUP(text_free) Text path = {0};
+    text_printf(&path, "%s%s%s", folder, text_ends_with(folder, "/") ? "" : "/", name);
+    TRY(text_status(&path));
+    json_t *kept = json_text_string(text_str(&path));
+    if (json_array_append_new(bundle->held, kept)) return NO_MEMORY("for %s", folder);
+    return read_path(bundle, json_string_value(kept));
+}
+
+/* A suite's results.json holds all the others. */
+static Status read_folder(PageBundle *bundle, const char *folder)
+{
+    CLEANUP(text_free) Text whole = {0};
+    struct dirent **entries = NULL;
+    Status status = ST_OK;
+    text_printf(&whole, "%s/results.json", folder);
+    TRY(text_status(&whole));
+    if (access(text_str(&whole), F_OK) == 0) return read_in(bundle, folder, "results.json");
+    const int n = scandir(folder, &entries, is_result, alphasort);
+    for (int i = 0; i < n; i++) {
+        if (status == ST_OK) status = read_in(bundle, folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    if (n > 0) return status;
+    return FAIL(ST_USAGE, "%s has no result file: no .json, .json.gz or .jsonl", folder);
+}
+
 /* As many as ten files may have, so that a thousand of them do not take a thousand times as long. */
 static Status check_sums(const PageBundle *bundle)
 {
@@ -130,7 +178,8 @@ Status page_bundle_read(PageBundle *bundle, const char *const *paths, int n)
 {
     *bundle = (PageBundle){.held = json_array(), .gaps = json_array()};
     if (!bundle->held || !bundle->gaps) return NO_MEMORY("for %s", paths[0]);
-    for (int i = 0; i < n; i++) TRY(read_path(bundle, paths[i]));
+    for (int i = 0; i < n; i++)
+        TRY(is_folder(paths[i]) ? read_folder(bundle, paths[i]) : read_path(bundle, paths[i]));
     return check_sums(bundle);
 }
 

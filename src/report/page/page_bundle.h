@@ -1,5 +1,5 @@
 /* The files of a page as they were named, where one that a suite wrote (results.json) stands for all those
- * it holds. */
+ * it holds, and a folder for its results.json, or else for its result files. */
 #pragma once
 
 #include "report/findings/result_input.h"
@@ -7,7 +7,7 @@
 typedef struct PageBundle {
     ResultInput *files;
     int n;
-    json_t *held; /* what suites wrote: names of files are theirs */
+    json_t *held; /* what suites wrote and paths in folders: names of files are theirs */
     json_t *gaps; /* the suites' parts that were given up: PageInput has them */
 } PageBundle;
 

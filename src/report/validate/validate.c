@@ -90,6 +90,15 @@ static Status validate_text(const Text *text, const char *path, ValidateNote *no
     return FAIL(ST_USAGE, "unknown kind of file: give .json, .json.gz, .jsonl, .csv or .pickle");
 }
 
+bool validate_is_document(const char *path)
+{
+    static const char *const endings[] = {".html", ".md", ".svg", ".tex", ".typ"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (text_ends_with(path, endings[i])) return true;
+    }
+    return false;
+}
+
 Status validate_file(const char *path, ValidateNote *note)
 {
     CLEANUP(text_free) Text text = {0};

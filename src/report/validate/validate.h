@@ -12,6 +12,8 @@ typedef struct ValidateNote {
 
 /* ST_FAILED with one line about what is wrong; ST_IO, ST_USAGE when it cannot be read or is
  * nothing that this program writes. */
+/* A page, a table or a picture, by its name: there is nothing to check. */
+bool validate_is_document(const char *path);
 Status validate_file(const char *path, ValidateNote *note);
 
 /* A Python pickle with the opcodes that pickle_writer.c writes, as a JSON value; tuples become
