@@ -31,6 +31,7 @@ expect 0 a.json b.jsonl --fail-above 6%
 expect 0 a.json b.jsonl # without it, slower is no failure
 expect 3 b.jsonl a.json --fail-above 10% # the other way round: the one that became faster
 expect 0 a.json a.json --fail-above 0%
+grep -q 'the same samples in A and B' out || fail 'nothing is said of a file beside itself'
 grep -q 'threads are the same' out || fail 'a file differs from itself'
 ! grep -qE '\| (faster|slower|unsure) +\|' out || fail 'a file is not the same as itself'
 

@@ -85,8 +85,8 @@ static Status measure(ComparisonPhase *p, const json_t *a, const json_t *b)
     if (p->n_b > 0) p->min_b = y[0], p->max_b = y[p->n_b - 1];
     if (!p->other_mode) test_samples(p, x, y);
     /* The same samples on both sides are the same measurement, whatever their spread. */
-    if (p->verdict == COMPARISON_UNSURE && p->n_a > 0 && json_equal(list_a, list_b))
-        p->verdict = COMPARISON_SAME;
+    p->same_samples = p->n_a > 0 && json_equal(list_a, list_b);
+    if (p->verdict == COMPARISON_UNSURE && p->same_samples) p->verdict = COMPARISON_SAME;
     return ST_OK;
 }
 

@@ -34,7 +34,8 @@ typedef struct ComparisonPhase {
     double change;    /* of the median, B against A: 0.05 for 5 % slower */
     double low, high; /* 95 % interval of the change (rank_test.h) */
     double p;
-    bool exact; /* p: not approximated */
+    bool exact;        /* p: not approximated */
+    bool same_samples; /* one measurement on both sides */
     ComparisonVerdict verdict;
 } ComparisonPhase;
 

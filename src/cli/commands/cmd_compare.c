@@ -163,7 +163,7 @@ static const char help[] =
     "medians, the change from A to B in %, its 95 % interval (Hodges-Lehmann), the p-value\n"
     "(Mann-Whitney) and a verdict:\n"
     "  faster, slower  p is at most 0.05 and the change is 1 % or more\n"
-    "  same            the interval is within 1 %\n"
+    "  same            the interval is within 1 %, or the samples are the same ones\n"
     "  unsure          neither: measure with more --steps\n"
     "Differences between the machines, builds, libraries and threads come first.\n"
     "\n"

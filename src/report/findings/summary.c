@@ -218,12 +218,41 @@ static void put_phases(Text *text, const Summary *s)
     text_puts(text, ".");
 }
 
+/* Of the steps that `memory` ran, too: it names them by their own fields. */
+static Pick pick_of_memory(const Summary *s)
+{
+    Pick best = {0};
+    for (int f = 0; f < s->n_files; f++) {
+        for (size_t i = 0; i < json_array_size(s->files[f].memory); i++) {
+            const json_t *cell = json_array_get(s->files[f].memory, i);
+            const Record *ran = record_value(cell, "measured");
+            if (json_is_object(ran)) consider(&best, &s->files[f], ran, "peak_alloc_mib", true);
+        }
+    }
+    return best;
+}
+
+static void put_memory_label(Text *text, const Record *ran)
+{
+    const char *size = record_text(ran, "size"), *precision = record_text(ran, "precision");
+    int64_t ctx = 0, batch = 0;
+    record_int(ran, "ctx", &ctx);
+    record_int(ran, "batch", &batch);
+    text_printf(text, "Most memory: %s, ctx %lld, batch %lld, precision %s", size ? size : "a step",
+                (long long)ctx, (long long)batch, precision ? precision : "unknown");
+}
+
 static void put_memory(Text *text, const Summary *s)
 {
-    const Pick p = pick(s, "peak_alloc_mib", true);
-    if (!p.record) return;
-    put_label(text, s, "Most memory: ", &p);
-    text_printf(text, ", peak %s.", human_bytes(p.value * 1024 * 1024).s);
+    const Pick bench = pick(s, "peak_alloc_mib", true), memory = pick_of_memory(s);
+    const bool ran = memory.record && (!bench.record || memory.value > bench.value);
+    const Pick *p = ran ? &memory : &bench;
+    if (!p->record) return;
+    if (ran)
+        put_memory_label(text, p->record);
+    else
+        put_label(text, s, "Most memory: ", p);
+    text_printf(text, ", peak %s.", human_bytes(p->value * 1024 * 1024).s);
 }
 
 /* ---- attention alone ---- */

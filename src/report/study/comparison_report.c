@@ -191,6 +191,23 @@ static void note_worst(Table *table, const ComparisonReport *report)
     table_note_text(table, &text);
 }
 
+/* A file beside itself, or beside its copy. */
+static void note_same(Table *table, const Comparison *c)
+{
+    int same = 0, judged = 0;
+    for (size_t i = 0; i < c->n_cells; i++) {
+        for (int k = 0; k < COMPARISON_PHASES; k++) {
+            same += c->cells[i].phases[k].same_samples;
+            judged += c->cells[i].phases[k].verdict != COMPARISON_NONE;
+        }
+    }
+    if (same > 0)
+        table_note_printf(table,
+                          "%d of %d phases have the same samples in A and B: that is one "
+                          "measurement, which says nothing about a change",
+                          same, judged);
+}
+
 static void note_rule(Table *table, const Comparison *c)
 {
     table_note(
@@ -199,8 +216,8 @@ static void note_rule(Table *table, const Comparison *c)
         "p: Mann-Whitney");
     table_note(table,
                "verdict: faster or slower if p <= 0.05 and the change is at least 1 %; same if the "
-               "interval "
-               "is within 1 %; otherwise unsure: use more --steps");
+               "interval is within 1 %, or the samples are the same ones; otherwise unsure: use "
+               "more --steps");
     bool few = false;
     for (size_t i = 0; i < c->n_cells; i++) {
         for (int k = 0; k < COMPARISON_PHASES; k++) {
@@ -227,6 +244,7 @@ static void fill_rows(Table *table, const ComparisonReport *report, const Record
     note_means(table, c);
     note_worst(table, report);
     note_warnings(table, report, &shown);
+    note_same(table, c);
     note_only(table, c->only_a, c->n_only_a, "A", report->a);
     note_only(table, c->only_b, c->n_only_b, "B", report->b);
     note_rule(table, c);

@@ -78,6 +78,21 @@ static void test_summary(void **state)
     data = data_of(limits, 2);
     assert_true(says(data, "; times are means."));
     json_decref(data);
+    /* steps that `memory` ran count, too */
+    ResultInput files[2];
+    Text text = {0};
+    const PageInput input = {.files = files, .n_files = 2, .command = "roofstep report"};
+    text_puts(&text,
+              "{\"environment\": {\"id\": \"x\"}, \"cells\": [{\"size\": \"large\", \"measured\": "
+              "{\"size\": \"large\", \"ctx\": 64, \"batch\": 2, \"precision\": \"bf16\", "
+              "\"peak_alloc_mib\": 409600}}]}");
+    assert_int_equal(result_input_read(&files[0], "golden/results.json"), ST_OK);
+    assert_int_equal(result_input_parse(&files[1], "memory.json", &text), ST_OK);
+    assert_int_equal(page_data_make(&data, &input), ST_OK);
+    assert_true(says(data, "Most memory: large, ctx 64, batch 2, precision bf16, peak 400 GiB."));
+    for (int i = 0; i < 2; i++) result_input_free(&files[i]);
+    text_free(&text);
+    json_decref(data);
     const char *const sizes[] = {"golden/six-sizes.json"};
     data = data_of(sizes, 1);
     assert_true(says(data, "Fastest: tiny, 1052 tokens/s, a step in 486.8 ms."));
