@@ -34,6 +34,7 @@ static void memory_rates(void **state)
     assert_rate(&limits.rate[LIMIT_READ][LIMITS_ALL], 3);
     assert_rate(&limits.rate[LIMIT_WRITE][LIMITS_ALL], 3);
     assert_rate(&limits.rate[LIMIT_COPY][LIMITS_ALL], 3);
+    assert_rate(&limits.rate[LIMIT_UPDATE][LIMITS_ALL], 3);
     assert_rate(&limits.rate[LIMIT_TRIAD][LIMITS_ALL], 3);
     assert_int_equal(limits.rate[LIMIT_READ][LIMITS_ONE].n, 0);
 }
