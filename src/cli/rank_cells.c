@@ -1,6 +1,11 @@
 #include "cli/rank_cells.h"
 
+#include "backend/cpu_threads.h"
+#include "base/i64.h"
+#include "base/log.h"
 #include "bench/measure/rank_launch.h"
+
+#include <string.h>
 
 static RankLaunch launch; /* outlives the cells: rank_launch_prepare() */
 
@@ -21,6 +26,21 @@ Status rank_cells_check(const Settings *settings)
     if (settings->nvtx || settings->annotate_mha)
         return FAIL(ST_UNSUPPORTED, "--nvtx and --annotate-mha have one rank");
     return ST_OK;
+}
+
+void rank_cells_warn_shared(const Settings *settings, const Sweep *sweep)
+{
+    const int processors = cpu_threads_processors();
+    int64_t most = 0;
+    for (int i = 0; i < sweep->n; i++) {
+        if (strncmp(sweep->configs[i].device, "cuda", 4) != 0)
+            most = i64_max(most, sweep->configs[i].ranks);
+    }
+    if (settings->hosts || most <= processors) return;
+    log_warning(
+        "%lld ranks share %d %s and wait for each other: their times say little of ranks that "
+        "do not",
+        (long long)most, processors, processors == 1 ? "processor" : "processors");
 }
 
 Status rank_cells_prepare(const Command *command, const Settings *settings)

@@ -6,6 +6,8 @@
 bool rank_cells_any(const Sweep *sweep);
 /* ST_UNSUPPORTED: an option that only one rank has. */
 Status rank_cells_check(const Settings *settings);
+/* Warns where the ranks of one machine are more than its processors: their times are those of waiting. */
+void rank_cells_warn_shared(const Settings *settings, const Sweep *sweep);
 /* From here to rank_cells_finish() cells of this command can be run. */
 Status rank_cells_prepare(const Command *command, const Settings *settings);
 void rank_cells_finish(void);

@@ -96,6 +96,10 @@ for command in $(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$commands"); do
     esac
 done
 
+# Text for people: no Markdown's escapes.
+on_terminal 100 compare "$results/h200-small-fp32-torch.json" "$results/h200-small-128.json"
+grep -q 'p <= 0.05' out && ! grep -q '\\[<@_]' out || fail "escapes on a terminal: $(grep -m 2 '\\[<@_]' out)"
+
 # What a row is and what it comes to stay; what is hidden is named, and a wide terminal has it.
 on_terminal 60 compare "$results/h200-small-fp32-torch.json" "$results/h200-small-128.json"
 grep -q '^| .*verdict |$' out || fail "compare hides its verdict"

@@ -30,6 +30,10 @@ expect own.out '^all_reduce,1024,2,cpu,fp32,'
 collective --bytes 1KiB --device cpu --share-gpu --format csv >own.out 2>log.err || fail "--share-gpu ended with $?"
 expect own.out '^all_reduce,1024,2,cpu,fp32,'
 expect_nothing_left collective
+if command -v taskset >/dev/null; then
+    taskset -c 0 "$program" collective --bytes 1KiB --ranks 2 --steps 3 --sample-time 50ms --warmup 1 >own.out 2>log.err || fail "on one processor it ended with $?"
+    expect log.err '2 ranks share 1 processor'
+fi
 
 # What is in the file is not measured again, and stays in it; the page has a section for it.
 collective --bytes 1KiB --op $ops --out kept.json >/dev/null 2>log.err || fail "--out ended with $?"

@@ -94,6 +94,7 @@ static bool is_called(const Datasheet *sheet, const char *wanted)
 /* "a100" is several; "rtx4091" is close to one. */
 static Status not_found(const char *asked, const char *wanted)
 {
+    enum { MOST_SLIPS = 2 }; /* three digits of another number are another GPU */
     const char *names[COUNT];
     char begins[160] = "";
     for (int i = 0; i < COUNT; i++) {
@@ -106,6 +107,7 @@ static Status not_found(const char *asked, const char *wanted)
     }
     if (*begins) return FAIL(ST_USAGE, "--gpu %s: which one? %s", asked, begins);
     const char *close = suggest_word(wanted, names, COUNT);
+    if (close && suggest_distance(wanted, close) > MOST_SLIPS) close = NULL;
     return FAIL(ST_USAGE, "--gpu %s: there is no data sheet of it%s%s%s; --gpu list shows all",
                 asked, close ? "; did you mean " : "", close ? close : "", close ? "?" : "");
 }

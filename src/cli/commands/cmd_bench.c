@@ -11,6 +11,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     const bool ranks = rank_cells_any(sweep);
     const bool runs = ranks && !settings->dry_run;
     if (ranks) TRY(rank_cells_check(settings));
+    if (runs) rank_cells_warn_shared(settings, sweep);
     if (runs) TRY(rank_cells_prepare(&cmd_bench, settings));
     const Status status = bench_sweep_run(settings, sweep, exit_code);
     if (runs) rank_cells_finish();

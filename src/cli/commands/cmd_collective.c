@@ -64,6 +64,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);
     TRY(check(sweep));
     TRY(bench_output_check(settings));
+    rank_cells_warn_shared(settings, sweep);
     TRY(rank_cells_prepare(&cmd_collective, settings));
     RunnerTask task = {.configs = cells,
                        .n = make_cells(settings, sweep, cells),

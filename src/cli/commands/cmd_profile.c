@@ -189,6 +189,7 @@ static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exi
     TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
     TRY(output_rows_init(&rows, settings));
     if (!rank_cells_any(sweep)) return run_cells(settings, sweep, &rows, exit_code);
+    rank_cells_warn_shared(settings, sweep);
     TRY(rank_cells_prepare(&cmd_profile, settings));
     const Status status = run_cells(settings, sweep, &rows, exit_code);
     rank_cells_finish();

@@ -13,9 +13,16 @@ static bool is_bracketed(const char *text)
     return text[0] == '[' && end && !end[1];
 }
 
+static size_t terminal; /* its columns; 0: tables go to a file, or Markdown was asked for */
+
+/* A terminal shows the text itself: nothing is escaped but what it would act on. */
 static void put_text(Text *out, const char *text)
 {
     CLEANUP(text_free) Text inside = {0};
+    if (terminal) {
+        escape_put(out, ESCAPE_LINE, text);
+        return;
+    }
     if (!is_bracketed(text)) {
         escape_put(out, ESCAPE_MD, text);
         return;
@@ -36,7 +43,7 @@ static void put_item(Text *out, const char *text)
     text += digits;
     const size_t marks = strspn(text, digits ? ".)" : "#+-"),
                  blanks = strspn(text + marks, " \t\r\n");
-    if (marks > 0 && (blanks > 0 || !text[marks])) text_puts(out, "\\");
+    if (!terminal && marks > 0 && (blanks > 0 || !text[marks])) text_puts(out, "\\");
     put_text(out, text);
 }
 
@@ -90,8 +97,6 @@ static void put_cell(Text *out, const char *text, size_t width, bool right)
 }
 
 /* ---- columns that a narrow terminal hides ---- */
-
-static size_t terminal; /* its columns; 0: tables go to a file, or Markdown was asked for */
 
 void table_md_fit(size_t columns)
 {
