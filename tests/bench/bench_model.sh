@@ -126,3 +126,26 @@ cp renamed/config.json 'with blank'
 expect suite.err 'a suite takes no path with blanks'
 run --model 'with blank' --out blank.json 2>blank.err || fail "bench with a blank in the path"
 expect blank.json '"size":"with blank"'
+
+# --- experts: how many tokens each had; the same cells on resuming
+cat >experts.json <<'J'
+{"architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 16, "intermediate_size": 24, "moe_intermediate_size": 8, "num_hidden_layers": 3,
+ "num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 64, "vocab_size": 29, "num_experts": 5,
+ "num_experts_per_tok": 2, "mlp_only_layers": [1]}
+J
+routed=(--model experts.json --ctx 20 --routing model,even,skewed:1.5 --precision fp32,bf16 --out routed.json)
+run "${routed[@]}" 2>routed.err || fail "bench of a model with experts"
+run "${routed[@]}" --resume routed.json 2>routed.err || fail "resuming a model with experts"
+[ "$(grep -c 'from the file' routed.err)" = 6 ] || fail "cells with experts were measured again"
+python3 - <<'P' || fail "the load of experts"
+import json
+for row in json.load(open("routed.json"))["results"]:
+    rows = row["expert_rows"]
+    assert len(rows) == 2 and all(len(r) == 5 and sum(r) == 40 for r in rows), row
+    loads = [n / 8 for r in rows for n in r]
+    assert abs(row["expert_load_least"] - min(loads)) < 1e-12 and abs(row["expert_load_most"] - max(loads)) < 1e-12, row
+    if row["routing"] == "even":
+        assert loads == [1] * 10 and row["expert_load_entropy"] == 1, row
+    if row["routing"] == "skewed:1.5":
+        assert [r[0] for r in rows] == [12, 12] and max(rows[0][1:]) == 7 and row["expert_load_entropy"] < 1, row
+P

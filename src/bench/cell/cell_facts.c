@@ -1,6 +1,7 @@
 #include "bench/cell/cell_facts.h"
 
 #include "base/json_text.h"
+#include "bench/cell/expert_load.h"
 #include "bench/estimate/time_estimate.h"
 #include "comm/comm.h"
 #include "model/step_cost.h"
@@ -209,6 +210,7 @@ static Status put_training(Record *r, const CellOpen *cell)
     if (comm) /* the mean over all ranks */
         TRY(comm_all_reduce(comm, &loss, &loss, 1, DT_F32, 1 / (float)comm_ranks(comm)));
     TRY(record_put_number(r, "loss", (double)loss));
+    TRY(expert_load_put(r, cell->session, model));
     if (!isfinite(loss))
         TRY(cell_link_warning(
             cell->link,

@@ -38,7 +38,7 @@ typedef struct Column {
     ColumnShow show;
 } Column;
 
-enum { COLUMN_TEXT = 128, COLUMN_MOST = 80 };
+enum { COLUMN_TEXT = 128, COLUMN_MOST = 96 };
 
 extern const Column column_list[]; /* COLUMN_MOST at most */
 extern const int column_count;
