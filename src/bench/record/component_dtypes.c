@@ -167,7 +167,8 @@ static DTypes of_outputs(const Model *m, int op, Component component, int output
 
 static DTypes of_products(const Model *m, Component component)
 {
-    return of_outputs(m, OP_matmul, component, 0) | of_outputs(m, OP_scaled_matmul, component, 0);
+    return of_outputs(m, OP_matmul, component, 0) | of_outputs(m, OP_scaled_matmul, component, 0) |
+           of_outputs(m, OP_grouped_matmul, component, 0);
 }
 
 /* Of every product of a layer's weights, and of the head's. */
@@ -183,7 +184,8 @@ static DTypes of_operands(const Model *m, bool gradients, int first)
     DTypes dtypes = 0;
     for (int i = 0; i < m->plan.n_nodes; i++) {
         const Node *node = &m->plan.nodes[i];
-        const bool linear = node->op == OP_scaled_matmul || (node->op == OP_matmul && first == 0);
+        const bool wide = node->op == OP_matmul || node->op == OP_grouped_matmul;
+        const bool linear = node->op == OP_scaled_matmul || (wide && first == 0);
         if (!linear || node->layer == PLAN_NONE || is_gradient(m, node) != gradients) continue;
         dtypes |= one(m, plan_in_id(&m->plan, node, first)) |
                   one(m, plan_in_id(&m->plan, node, first + 1));

@@ -265,16 +265,11 @@ int main(void)
 #define WITH_CACHE(f) cmocka_unit_test_setup_teardown(f, own_cache_make, own_cache_drop)
     /* What stores comes first: measuring starts threads, after which nothing may fork. */
     const struct CMUnitTest tests[] = {
-        WITH_CACHE(stored_and_loaded),
-        WITH_CACHE(get_takes_what_is_stored),
-        WITH_CACHE(stored_with_links),
-        WITH_CACHE(other_kernels_are_measured_anew),
-        WITH_CACHE(gpu_is_stored_apart),
-        cmocka_unit_test(data_sheets),
-        WITH_CACHE(rubbish_is_ignored),
-        WITH_CACHE(nowhere_to_store),
-        cmocka_unit_test(memory_rates),
-        cmocka_unit_test(cache_rates),
+        WITH_CACHE(stored_and_loaded),   WITH_CACHE(get_takes_what_is_stored),
+        WITH_CACHE(stored_with_links),   WITH_CACHE(other_kernels_are_measured_anew),
+        WITH_CACHE(gpu_is_stored_apart), cmocka_unit_test(data_sheets),
+        WITH_CACHE(rubbish_is_ignored),  WITH_CACHE(nowhere_to_store),
+        cmocka_unit_test(memory_rates),  cmocka_unit_test(cache_rates),
         cmocka_unit_test(product_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
