@@ -30,7 +30,7 @@ completes 'bench --size' t tiny
 completes 'bench --size' tiny,m tiny,medium
 completes 'bench --size =' xl xl
 completes 'bench --size' = tiny small medium large xl 2.7B 10B
-completes 'bench --model' qwen3- qwen3-0.6b qwen3-8b
+completes 'bench --model' qwen3- qwen3-0.6b qwen3-8b qwen3-30b-a3b
 completes 'bench --model' gpt2,pythia-16 gpt2,pythia-160m
 completes 'bench --model' f folder
 completes 'bench --device' '' auto cpu cuda
