@@ -187,7 +187,7 @@ void profile_name_tables_columns(Table *table, const NameTable *as)
     if (as->more) table_column(table, as->more, "", true);
     if (as->source) table_column(table, "source", "", false);
     TABLE_SPARE(table, "med (us)", "std (us)", "max (us)", "min (us)", "category", "avg (us)",
-                "calls a step");
+                "calls a step", "of");
 }
 
 /* ---- those of a profile of ours ---- */

@@ -211,7 +211,7 @@ static void categories(Table *table, const ProfileView *v)
     TABLE_COLUMNS(table, 1, "category", "forward a step (ms)", "of forward (%)",
                   "backward a step (ms)", "whole step (ms)", "of step (%)",
                   "change of share (points)");
-    TABLE_SPARE(table, "backward a step (ms)");
+    TABLE_SPARE(table, "change of share (points)", "backward a step (ms)", "of forward (%)");
     for (OpCategory c = 0; c < CATEGORY_COUNT; c++) {
         const CategoryTime time = {profile_cells_category(v, PHASE_FORWARD, c),
                                    profile_cells_category(v, PHASE_BACKWARD, c),
@@ -269,7 +269,8 @@ static void ops(Table *table, const ProfileTables *how, const RecordSet *set, co
     TABLE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step", "ms a step",
                   "TFLOP/s", "GB/s", "of limit (%)");
     TABLE_COLUMNS(table, 1, "bound by");
-    TABLE_SPARE(table, "FLOPs a step", "bytes a step", "nodes", "as");
+    TABLE_SPARE(table, "FLOPs a step", "bytes a step", "nodes", "as", "GB/s", "TFLOP/s",
+                "bound by");
     if (how->source) {
         table_column(table, "allocates a step", "", true);
         table_column(table, "source", "", false);
