@@ -18,26 +18,29 @@
 #define PAGE_NAME "roofstep.html"
 
 /* The last line of the page's summary is what to do about the step. */
-static Status tell_last(const PageInput *input)
+static Status put_last(Text *out, const PageInput *input)
 {
     CLEANUP(json_text_free) json_t *lines = json_array();
     TRY(summary_add(lines, input->files, input->n_files));
     const size_t n = json_array_size(lines);
-    if (n > 0) log_note("%s", json_string_value(json_array_get(lines, n - 1)));
-    return ST_OK;
+    if (n > 0) text_puts(out, json_string_value(json_array_get(lines, n - 1)));
+    return text_status(out);
 }
 
 static Status write_page(const Settings *settings, const PageInput *input)
 {
-    CLEANUP(text_free) Text text = {0};
+    CLEANUP(text_free) Text text = {0}, last = {0};
     Settings to = *settings;
     if (!to.out) to.out = PAGE_NAME;
     if (strcmp(to.out, "-") == 0) to.out = NULL;
     TRY(page_write(&text, input));
+    TRY(put_last(&last, input));
     TRY(output_whole());
     TRY(output_text(&to, &text));
-    if (to.out) output_tell_page(to.out);
-    return to.out ? tell_last(input) : ST_OK;
+    if (!to.out) return ST_OK;
+    output_tell_page(to.out);
+    if (last.n > 0) log_note("%s", text_str(&last));
+    return ST_OK;
 }
 
 static Status write_tables(const char *folder, const PageInput *input)
