@@ -20,11 +20,11 @@ static void softmax(float *p, const float *logits, int64_t n)
 static void softmax_of_chosen(float *p, const float *logits, int64_t n, const int32_t *choice,
                               int64_t K)
 {
-    float some[EXPERTS_MOST], of_some[EXPERTS_MOST];
-    for (int64_t j = 0; j < K; j++) some[j] = logits[choice[j]];
-    softmax(of_some, some, K);
+    float most = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < K; j++) most = fmaxf(most, logits[choice[j]]);
     memset(p, 0, (size_t)n * sizeof *p);
-    for (int64_t j = 0; j < K; j++) p[choice[j]] = of_some[j];
+    for (int64_t j = 0; j < K; j++) sum += p[choice[j]] = expf(logits[choice[j]] - most);
+    for (int64_t j = 0; j < K; j++) p[choice[j]] /= sum;
 }
 
 static void probabilities(const OpCall *call, float *p, const float *logits, int64_t n,
