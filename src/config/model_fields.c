@@ -316,6 +316,15 @@ static Status read_dense_layers(const File *file)
     return ST_OK;
 }
 
+/* A count that is null follows from the rest; that of experts does not. */
+static Status check_experts(const File *file)
+{
+    const unsigned with_experts = FAMILY_MIXTRAL | FAMILY_QWEN3_MOE;
+    if (!(file->architecture->families & with_experts) || file->spec->num_experts > 0) return ST_OK;
+    return WRONG(file, "num_experts is null; %s has a number of them",
+                 file->architecture->class_name);
+}
+
 /* A field that is none of the class changes nothing: its row decides. */
 static Status read_biases(const File *file)
 {
@@ -371,6 +380,7 @@ static Status read_spec(File *file)
     if (file->spec->position == POSITION_HALVES) TRY(read_rope(file));
     TRY(read_window(file));
     TRY(read_dense_layers(file));
+    TRY(check_experts(file));
     TRY(read_biases(file));
     TRY(read_dropout(file));
     return check(file);

@@ -81,14 +81,14 @@ static Status check_experts(const ModelSpec *m)
     if (m->num_experts > MOST_EXPERTS)
         return FAIL(ST_USAGE, "%" PRId64 " experts are too many; at most %d", m->num_experts,
                     MOST_EXPERTS);
-    if (m->experts_per_token > m->num_experts)
+    if (m->experts_per_token < 1 || m->experts_per_token > m->num_experts)
         return FAIL(ST_USAGE, "a token cannot go through %" PRId64 " of %" PRId64 " experts",
                     m->experts_per_token, m->num_experts);
-    if (m->num_experts > INT32_MAX / model_spec_expert_ff(m) ||
-        m->num_experts > INT32_MAX / m->d_model)
+    const int64_t F = model_spec_expert_ff(m), widest = F > m->d_model ? F : m->d_model;
+    if (m->num_experts > INT32_MAX / widest)
         return FAIL(ST_USAGE,
                     "%" PRId64 " experts of %" PRId64 " are too wide; at most %d together",
-                    m->num_experts, model_spec_expert_ff(m), INT32_MAX);
+                    m->num_experts, widest, INT32_MAX);
     return ST_OK;
 }
 

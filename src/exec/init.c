@@ -206,24 +206,25 @@ static Status upload_all_rope(Session *s, const Model *model)
     return ST_OK;
 }
 
-/* Does token n go through the expert that has `skew` times its share? Evenly among the tokens. */
-static bool goes_to_fullest(int64_t n, double skew, int64_t K, int64_t E)
+/* Of the first n tokens those that go through the fullest expert, spread evenly among them. */
+static int64_t through_fullest(int64_t n, const ModelSpec *spec, double skew)
 {
-    const double share = skew * (double)K / (double)E;
-    return floor((double)(n + 1) * share + 1e-9) > floor((double)n * share + 1e-9);
+    const double share = skew * (double)spec->experts_per_token / (double)spec->num_experts;
+    return (int64_t)floor((double)n * share + 1e-9);
 }
 
-/* Expert 0 is the fullest; the other choices go round the others. Without skew all go round all. */
-static void route_tokens(int32_t *choice, int64_t tokens, const ModelSpec *spec, double skew)
+/* The experts of token n. Expert 0 is the fullest; the other choices go round the others. Without skew all
+ * go round all. */
+static void route_token(int32_t *choice, int64_t n, const ModelSpec *spec, double skew)
 {
     const int64_t E = spec->num_experts, K = spec->experts_per_token;
-    const bool even = skew <= CONFIG_ROUTING_EVEN;
-    for (int64_t n = 0, next = 0; n < tokens; n++) {
-        int64_t j = 0;
-        if (!even && goes_to_fullest(n, skew, K, E)) choice[n * K + j++] = 0;
-        for (; j < K; j++, next++)
-            choice[n * K + j] = (int32_t)(even || E == 1 ? next % E : 1 + next % (E - 1));
-    }
+    const bool even = skew <= CONFIG_ROUTING_EVEN || E == 1;
+    const int64_t before = even ? 0 : through_fullest(n, spec, skew);
+    const bool fullest = !even && through_fullest(n + 1, spec, skew) > before;
+    int64_t next = n * K - before;
+    if (fullest) *choice = 0;
+    for (int64_t j = fullest; j < K; j++, next++)
+        choice[j] = (int32_t)(even ? next % E : 1 + next % (E - 1));
 }
 
 static Status upload_choice(Session *s, const Model *model)
@@ -232,7 +233,9 @@ static Status upload_choice(Session *s, const Model *model)
     const Tensor *shape = &model->plan.tensors[model->given_choice];
     CLEANUP(array_free) int32_t *choice = malloc(plan_bytes(shape));
     if (!choice) return NO_MEMORY("for the experts of each token");
-    route_tokens(choice, plan_rows(shape), &model->config.model, model->config.routing);
+    for (int64_t n = 0; n < plan_rows(shape); n++)
+        route_token(choice + n * plan_width(shape), place_of_id(s, model, n), &model->config.model,
+                    model->config.routing);
     return session_upload(s, model->given_choice, choice);
 }
 

@@ -1,4 +1,4 @@
-/* How evenly tokens went to experts in the last step, layer by layer. */
+/* How evenly tokens of this rank went to experts in the last forward pass, layer by layer. */
 #pragma once
 
 #include "bench/record/record.h"

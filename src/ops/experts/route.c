@@ -59,7 +59,7 @@ static void grad(Builder *b, const Node *node)
     builder_grad_add(b, logits, dlogits);
 }
 
-/* The largest that is not chosen yet; NaN is none. */
+/* The largest that is not chosen yet; of NaN the first. */
 static int64_t next_largest(Operand logits, int64_t row, const bool *chosen)
 {
     int64_t best = -1;
