@@ -88,3 +88,17 @@ PYTHON
 "$program" bench --size tiny --ranks 2 --device cuda 2>err
 [ $? = 2 ] && grep -Eq 'this build has none|no such GPU can be used' err || fail "ranks on a GPU: $(cat err)"
 expect_nothing_left "steps"
+
+# Experts: which ones tokens go through, as the model says or given, is that of one rank with all of them.
+cat >experts.json <<'J'
+{"architectures": ["MixtralForCausalLM"], "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
+ "num_key_value_heads": 1, "max_position_embeddings": 64, "vocab_size": 29, "num_local_experts": 4, "num_experts_per_tok": 2}
+J
+model=(--model experts.json --ctx 5 --device cpu --steps 2)
+for routing in model even skewed:1.5; do
+    export_step one --batch 2 --routing $routing
+    for parallel in ddp fsdp; do
+        export_step many --batch 1 --ranks 2 --parallel $parallel --routing $routing
+        compare "$parallel --routing $routing" 1e-5
+    done
+done
