@@ -1,13 +1,6 @@
 #include "config/architecture.h"
 
-/* As the rows say it. */
-enum {
-    LLAMA = FAMILY_LLAMA,
-    NEOX = FAMILY_NEOX,
-    GPT2 = FAMILY_GPT2,
-    MIXTRAL = FAMILY_MIXTRAL,
-    QWEN3_MOE = FAMILY_QWEN3_MOE
-};
+#include "config/family_names.h"
 
 const ArchitectureInfo architecture_table[ARCHITECTURE_COUNT] = {
 #define ARCHITECTURE(id, class, type, families, ...) \

@@ -1,20 +1,11 @@
 #include "model/file_tensor.h"
 
 #include "base/array.h"
-#include "config/architecture.h"
+#include "config/family_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As the lines say it. */
-enum {
-    LLAMA = FAMILY_LLAMA,
-    NEOX = FAMILY_NEOX,
-    GPT2 = FAMILY_GPT2,
-    MIXTRAL = FAMILY_MIXTRAL,
-    QWEN3_MOE = FAMILY_QWEN3_MOE
-};
 
 static const struct {
     unsigned families;
