@@ -187,7 +187,8 @@ static void test_op(void **state)
         for (int i = 0; one_case(op, i, acts[a], ran); i++) continue;
     }
     for (int k = 0; k < n; k++) {
-        if (!impls[k].run && !impls[k].rows) skip(); /* it has no kernel there yet, and declined every case */
+        if (!impls[k].run && !impls[k].rows)
+            skip(); /* it has no kernel there yet, and declined every case */
         if (ran[k] == 0) fail_msg("%s: %s took none of the cases", plan_op_name(op), impls[k].name);
     }
 }
